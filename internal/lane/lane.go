@@ -66,16 +66,30 @@ type Launch struct {
 type Conn interface {
 	// Info is what is known now; it may change (native id, state).
 	Info() Info
-	// CheckTurn refuses a turn's selectors before it waits in the queue.
+	// CheckTurn refuses a turn's selectors before it waits in the queue. It
+	// doesn't block.
 	CheckTurn(o agent.Options) error
 	// Prompt runs one turn to its end. All its events were given to the Sink
 	// before it returns. ctx ends when the session closes; a cancel closes
-	// t.Cancel.
+	// t.Cancel. A session that only a close can mend answers here with
+	// agent_session_recovery_required, by the lane's own rule. Its error is an
+	// [*agent.Error].
 	Prompt(ctx context.Context, t Turn) (agent.Outcome, error)
 	// Close ends the agent and all that it started; it returns when the
 	// process tree is gone. Idempotent; an error means that something may be
 	// left and Close can be called again.
 	Close(ctx context.Context) error
+}
+
+// A Canceller is a [Conn] whose cancel has an answer of its own: a dialect
+// that declares no cancel, or misses the id that it needs (sidecar.md §7).
+type Canceller interface {
+	// CancelTurn is called after Turn.Cancel was closed, each time that the
+	// host asks again, too. It returns when the agent was told (it may wait
+	// for the id that it needs), or nil at once when that turn isn't running
+	// or its prompt wasn't sent. Its error is the answer to session/cancel;
+	// the turn goes on.
+	CancelTurn(ctx context.Context, turn uint64) error
 }
 
 // A Configurer is a [Conn] that can change options while it is open
@@ -130,6 +144,12 @@ type Info struct {
 	// State is the sessionState object as JSON ({configOptions, modes,
 	// models, _meta}); nil where the lane has none (null on the wire).
 	State []byte
+	// PromptStage is the stage of what the engine refuses in the lane's name,
+	// a prompt that waited when the session closed; "" is session/prompt.
+	PromptStage string
+	// Dead: the agent is gone for good. Prompts still reach the lane, which
+	// answers them with its own error.
+	Dead bool
 	// TextInChunks: the chunks are the text, an outcome's text is empty on
 	// the sidecar.
 	TextInChunks bool
@@ -149,7 +169,9 @@ type Capabilities struct {
 // in the agent's order.
 type Sink interface {
 	// Emit takes one event. It blocks while the host doesn't read, which
-	// holds back the agent; it returns early when ctx ends (session closing).
+	// holds back the agent; it returns early when ctx ends. ctx must end when
+	// the context of Open or Prompt ends or Close is called. An event of a
+	// turn that is over is dropped: late traffic is fenced.
 	Emit(ctx context.Context, ev *agent.Event)
 	// Ask puts a question and waits for the answer; when ctx ends, or nobody
 	// can answer, the answer is cancelled. Only offered ids come back.

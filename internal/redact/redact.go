@@ -63,8 +63,7 @@ func Redact(text string, secrets []string) string { return New(secrets).String(t
 type Redactor struct {
 	// values are the secrets and the forms in which they are written inside
 	// JSON strings and URLs.
-	values  []string
-	longest int
+	values []string
 }
 
 // New returns a Redactor for secrets, which it copies. Values that are too
@@ -80,40 +79,47 @@ func New(secrets []string) *Redactor {
 			if !seen[form] {
 				seen[form] = true
 				r.values = append(r.values, form)
-				r.longest = max(r.longest, len(form))
 			}
 		}
 	}
 	return r
 }
 
-// Longest returns the length in bytes of the longest value that is looked
-// for: whoever cuts a text keeps that much of what lies before the cut until
-// it was cleaned.
-func (r *Redactor) Longest() int { return r.longest }
-
 // String returns text with [Mark] for every secret.
 func (r *Redactor) String(text string) string {
 	return shapes(r.byValue(text))
 }
 
-// Unfinished is String for a text that may end in the middle of a secret, as
-// the output of a running child does: a secret's beginning at the very end is
-// hidden as well.
-func (r *Redactor) Unfinished(text string) string {
-	cut := len(text)
+// Excerpt is String for a piece cut out of a longer text, as the tail of what
+// a running child prints is: the second half of a secret at its very start
+// and the first half of one at its very end are hidden as well.
+func (r *Redactor) Excerpt(text string) string {
+	start, end := 0, len(text)
 	for _, value := range r.values {
 		for n := min(len(value)-1, len(text)); n >= MinValueLen; n-- {
+			if strings.HasPrefix(text, value[len(value)-n:]) {
+				start = max(start, n)
+				break
+			}
+		}
+		for n := min(len(value)-1, len(text)); n >= MinValueLen; n-- {
 			if strings.HasSuffix(text, value[:n]) {
-				cut = min(cut, len(text)-n)
+				end = min(end, len(text)-n)
 				break
 			}
 		}
 	}
-	if cut == len(text) {
-		return r.String(text)
+	if start >= end && (start > 0 || end < len(text)) {
+		return Mark
 	}
-	return r.String(text[:cut]) + Mark
+	clean := r.String(text[start:end])
+	if start > 0 {
+		clean = Mark + clean
+	}
+	if end < len(text) {
+		clean += Mark
+	}
+	return clean
 }
 
 // usable reports whether value can be looked for in a text: long enough, not

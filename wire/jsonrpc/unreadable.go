@@ -29,6 +29,9 @@ func (p *Peer) unreadable(pr Problem, head, tail []byte) {
 // replyID finds the id of a reply in the two ends of a broken line: that of the
 // outermost object, which also has a result or an error, and no method.
 func replyID(head, tail []byte) []byte {
+	if head = bytes.TrimLeft(head, " \t"); len(head) == 0 || head[0] != '{' {
+		return nil
+	}
 	id, seen := topMembers(head)
 	if seen.method {
 		return nil
@@ -55,7 +58,11 @@ func topMembers(b []byte) (id []byte, seen sight) {
 			depth++
 			i++
 		case '}', ']':
-			depth--
+			if depth--; depth == 0 {
+				return id, seen
+			}
+			i++
+		case ':', ' ', '\t', '\r':
 			i++
 		case '"':
 			end := stringEnd(b, i)

@@ -1,0 +1,34 @@
+# Conveniences; nothing here is needed to build or test (see README.md).
+PREFIX ?= $(HOME)/.local
+VERSION_FLAGS = -trimpath -ldflags "-s -w"
+TARGETS = linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
+
+.PHONY: build test install bench cross agents ci
+
+build:
+	CGO_ENABLED=0 go build $(VERSION_FLAGS) -o dragoman ./cmd/dragoman
+
+test:
+	go test ./...
+
+install: build
+	install -d "$(PREFIX)/bin"
+	install -m 0755 dragoman "$(PREFIX)/bin/dragoman"
+	ln -sf dragoman "$(PREFIX)/bin/a4aa"
+
+bench:
+	cd bench && go run . all
+
+cross:
+	@for t in $(TARGETS); do \
+	  echo "vet and build $$t"; \
+	  GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 go vet ./... || exit 1; \
+	  GOOS=$${t%/*} GOARCH=$${t#*/} CGO_ENABLED=0 go build -o /dev/null ./cmd/dragoman || exit 1; \
+	done
+
+# Every agent of the rig, also those that CI leaves out.
+agents:
+	go run ./internal/rig -matrix docs/agents-matrix.md
+
+ci:
+	bash .ci/run

@@ -2,6 +2,7 @@ package envelope_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"dragoman/wire/envelope"
@@ -41,8 +42,11 @@ func FuzzDecode(f *testing.F) {
 // Whatever lines come, a session says what to do for each, and holds no more
 // requests than its limit.
 func FuzzSession(f *testing.F) {
-	f.Add(bytes.Join(validFixtures(f), []byte("\n")), true)
-	f.Add(bytes.Join(validFixtures(f), []byte("\n")), false)
+	for _, kinds := range [][]string{{"hello", "request"}, {"hello", "event"}, {"hello", "cancel"}, {"hello", "error"}} {
+		stream := bytes.Join(shortest(validFixtures(f), kinds), []byte("\n"))
+		f.Add(stream, true)
+		f.Add(stream, false)
+	}
 	f.Fuzz(func(t *testing.T, stream []byte, host bool) {
 		side := envelope.AgentSide
 		if host {
@@ -70,4 +74,18 @@ func FuzzSession(f *testing.F) {
 			}
 		}
 	})
+}
+
+// shortest picks the shortest line of each kind, for a seed that mutates well.
+func shortest(lines [][]byte, kinds []string) (picked [][]byte) {
+	for i, kind := range kinds {
+		var best []byte
+		for _, line := range lines {
+			if bytes.Contains(line, []byte(`"kind":"`+kind+`"`)) && (best == nil || len(line) < len(best)) {
+				best = line
+			}
+		}
+		picked = append(picked, bytes.Replace(best, []byte(`"m1"`), fmt.Appendf(nil, `"m%d"`, i), 1))
+	}
+	return picked
 }

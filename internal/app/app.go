@@ -77,6 +77,7 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // verbs is the one list of the command line's verbs, in the order of --help.
 func verbs(e *Env) []*cobra.Command {
 	return []*cobra.Command{
+		newFixtureAgent(e),
 		newVersion(e),
 	}
 }

@@ -46,6 +46,7 @@ var table = []row{
 	{"internal/face/...", []string{"wire/...", "internal/session", "internal/lane", "internal/hub", "internal/run", "internal/face/...", "envelope/...", "client"}, "a face knows no lane"},
 	{"internal/edit/text", nil, "storage knows no protocol"},
 	{"internal/edit/...", []string{"internal/edit/...", "internal/redact"}, "documents know no transport"},
+	{"internal/preset", []string{"wire/agent"}, "known agents are data"},
 	{"internal/testmodel", nil, "a provider's stand-in knows nothing of us"},
 	{"internal/rig", []string{"internal/testmodel"}, "a host that shares no code with what it tests"},
 	{"internal/fixture", []string{"wire/..."}, "an agent is a stranger"},

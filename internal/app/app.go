@@ -78,6 +78,7 @@ func (e *ExitError) Unwrap() error { return e.Err }
 func verbs(e *Env) []*cobra.Command {
 	return []*cobra.Command{
 		newFixtureAgent(e),
+		newServe(e),
 		newVersion(e),
 	}
 }

@@ -1,0 +1,15 @@
+package app
+
+import (
+	"dragoman/internal/lane"
+	"dragoman/internal/lane/acp"
+	"dragoman/internal/lane/cli"
+)
+
+// lanes are the dialects by the name that a spec gives them.
+func lanes() map[string]lane.Driver {
+	return map[string]lane.Driver{
+		"acp": acp.Driver{Version: Version},
+		"cli": cli.Driver{},
+	}
+}

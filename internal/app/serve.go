@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dragoman/internal/env"
+	"dragoman/internal/face/sidecar"
+	"dragoman/internal/proc"
+	"dragoman/internal/session"
+	"dragoman/wire/ndjson"
+)
+
+// serveFlags are the flags of `serve` (spec/cli.md).
+type serveFlags struct {
+	trustHostEnv                bool
+	maxLine                     int
+	connectTimeout, openTimeout time.Duration
+	log                         string
+}
+
+func newServe(e *Env) *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "be the a4aa.v1 sidecar on stdin and stdout",
+		Long: `Be the a4aa.v1 sidecar: JSON-RPC 2.0 on stdin and stdout, one message a line.
+A host starts one and opens agents on it. It ends with its input, on SIGTERM or
+when its output is closed, and then ends every agent.`,
+		Example: `  printf '{"id":1,"method":"ping"}\n' | dragoman serve`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := serve(cmd.Context(), e, f); err != nil {
+				return &ExitError{Code: ExitFailed} // the log says more; stderr is for reports
+			}
+			return nil
+		},
+	}
+	flags := c.Flags()
+	flags.BoolVar(&f.trustHostEnv, "trust-host-env", false, "let specs inherit the whole environment")
+	flags.IntVar(&f.maxLine, "max-line", ndjson.DefaultMaxLineBytes, "longest line from the host, in bytes")
+	flags.DurationVar(&f.connectTimeout, "connect-timeout", session.DefaultConnectTimeout, "from an agent's start to its first answer")
+	flags.DurationVar(&f.openTimeout, "open-timeout", session.DefaultOpenTimeout, "for a whole session/open")
+	flags.StringVar(&f.log, "log", "", "append a log to this file")
+	return c
+}
+
+// serve runs the sidecar. Its error says that a cleanup failed, or that the
+// log can't be written.
+func serve(ctx context.Context, e *Env, f serveFlags) error {
+	log, closeLog, err := openLog(f.log)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	ctx, stop := proc.InterruptContext(ctx)
+	defer stop()
+	sup := startSupervisor(e.stateDir(), log)
+	trust := env.Untrusted
+	if f.trustHostEnv {
+		trust = env.TrustHostEnv
+	}
+	err = sidecar.Serve(ctx, e.In, e.Out, sidecar.Config{
+		Opener: &session.Opener{
+			Drivers: lanes(), HostEnv: e.Environ, Trust: trust, TempDir: e.tempDir(), Starter: sup,
+			ConnectTimeout: f.connectTimeout, OpenTimeout: f.openTimeout, Log: log,
+		},
+		Version: Version, MaxLineBytes: f.maxLine, Reports: e.Err, Log: log,
+	})
+	err = errors.Join(err, sup.Close())
+	if err != nil {
+		log.Error("something may be left", "error", err)
+	}
+	return err
+}
+
+// openLog opens the log of a verb that must keep stderr clean: a file that is
+// appended to, or nothing.
+func openLog(file string) (*slog.Logger, func(), error) {
+	if file == "" {
+		return slog.New(slog.DiscardHandler), func() {}, nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	return newLog(f), func() { _ = f.Close() }, nil
+}
+
+func newLog(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}

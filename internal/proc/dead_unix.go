@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -98,8 +99,8 @@ func (d deadInstance) end(spared map[int]bool, log *slog.Logger) {
 		log.Warn("dead instance's children not looked for", "instance", d.instance, "err", err)
 		return
 	}
-	if left := endAll(find, deadGrace); len(left) > 0 {
-		log.Warn("dead instance's children not ended", "instance", d.instance, "err", survivorsOf(left))
+	if err := endAll(find, deadGrace); err != nil {
+		log.Warn("dead instance's children not ended", "instance", d.instance, "err", err)
 		return
 	}
 	log.Info("dead instance's children ended", "instance", d.instance, "count", len(found))
@@ -108,9 +109,12 @@ func (d deadInstance) end(spared map[int]bool, log *slog.Logger) {
 
 // left returns what in table is alive and descends from a start of the dead
 // instance. We may be among it (the instance had started our host), and so
-// may living instances: those, what they started and our own ancestors are
-// left out.
+// may living instances: our ancestors, those, and what they started are left
+// out. What bears the dead instance's mark was started by none of those,
+// whoever adopted it.
 func (d deadInstance) left(table []entry, spared map[int]bool) []entry {
+	ours := ancestry(table, os.Getpid())
+	table = slices.DeleteFunc(table, func(e entry) bool { return spared[e.pid] || ours[e.pid] })
 	var roots []int
 	var found []entry
 	for _, e := range table {
@@ -120,11 +124,24 @@ func (d deadInstance) left(table []entry, spared map[int]bool) []entry {
 		}
 	}
 	found = append(found, closure(table, roots)...)
-	return withoutSpared(found, table, spared)
+	return slices.DeleteFunc(found, func(e entry) bool { return e.zombie })
 }
 
-// leads reports whether e is a leader of the ledger or still in its group. A
-// group whose leader is gone can't be told from a later one of that number.
+// ancestry returns pid and its ancestors.
+func ancestry(table []entry, pid int) map[int]bool {
+	parent := make(map[int]int, len(table))
+	for _, e := range table {
+		parent[e.pid] = e.ppid
+	}
+	line := map[int]bool{}
+	for ; pid > 0 && !line[pid]; pid = parent[pid] {
+		line[pid] = true
+	}
+	return line
+}
+
+// leads reports whether e is a leader of the ledger. The group of a leader
+// that is gone can't be told from a later one of that number.
 func (d deadInstance) leads(e entry) bool {
 	for _, l := range d.leaders {
 		if e.pid == l.pid && e.start == l.start {
@@ -132,35 +149,4 @@ func (d deadInstance) leads(e entry) bool {
 		}
 	}
 	return false
-}
-
-func withoutSpared(found, table []entry, spared map[int]bool) []entry {
-	byPID := make(map[int]entry, len(table))
-	for _, e := range table {
-		byPID[e.pid] = e
-	}
-	ours := map[int]bool{}
-	for pid := os.Getpid(); pid > 0 && !ours[pid]; pid = byPID[pid].ppid {
-		ours[pid] = true
-	}
-	underLiving := func(e entry) bool {
-		for range maxAncestors {
-			if spared[e.pid] {
-				return true
-			}
-			parent, ok := byPID[e.ppid]
-			if !ok {
-				return false
-			}
-			e = parent
-		}
-		return true
-	}
-	kept := found[:0]
-	for _, e := range found {
-		if !e.zombie && !ours[e.pid] && !underLiving(e) {
-			kept = append(kept, e)
-		}
-	}
-	return kept
 }

@@ -96,8 +96,8 @@ func reapOrphans() {
 // again.
 func (h *host) end() error {
 	find := func() ([]entry, error) { return marked(func(m mark) bool { return m.of(h.instance) }) }
-	if left := endAll(find, 0); len(left) > 0 {
-		return survivorsOf(left)
+	if err := endAll(find, 0); err != nil {
+		return err
 	}
 	reapOrphans()
 	h.mu.Lock()
@@ -124,13 +124,13 @@ func marked(suits func(mark) bool) ([]entry, error) {
 }
 
 // endAll ends what find returns until it returns nothing: asks, if there is
-// a grace, waits it, and kills. It returns what is left after killLimit.
-func endAll(find func() ([]entry, error), grace time.Duration) []entry {
+// a grace, waits it, and kills. The error says what is left after killLimit.
+func endAll(find func() ([]entry, error), grace time.Duration) error {
 	began := time.Now()
 	sent := syscall.Signal(0)
 	for pause := lookMin; ; pause = min(2*pause, lookMax) {
 		left, err := certain(find)
-		if err != nil || len(left) == 0 {
+		if err == nil && len(left) == 0 {
 			return nil
 		}
 		passed := time.Since(began)
@@ -139,7 +139,10 @@ func endAll(find func() ([]entry, error), grace time.Duration) []entry {
 			want = syscall.SIGKILL
 		}
 		if passed > grace+killLimit {
-			return left
+			if err != nil {
+				return err
+			}
+			return survivorsOf(left)
 		}
 		// SIGTERM once, SIGKILL to whatever is new as well.
 		if want == syscall.SIGKILL || sent != want {

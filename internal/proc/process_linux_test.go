@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"io/fs"
@@ -29,13 +28,18 @@ func readAll(t *testing.T, r io.Reader) string {
 	return string(text)
 }
 
+// readLine takes nothing beyond the line.
 func readLine(t *testing.T, p *Process) string {
 	t.Helper()
-	line, err := bufio.NewReaderSize(p.Stdout(), 16).ReadString('\n')
-	if err != nil {
-		t.Fatalf("read: %v (stderr %q)", err, p.StderrTail())
+	var line []byte
+	for one := make([]byte, 1); ; line = append(line, one[0]) {
+		if _, err := io.ReadFull(p.Stdout(), one); err != nil {
+			t.Fatalf("read: %v after %q (stderr %q)", err, line, p.StderrTail())
+		}
+		if one[0] == '\n' {
+			return strings.TrimRight(string(line), "\r")
+		}
 	}
-	return strings.TrimRight(line, "\r\n")
 }
 
 func TestStreams(t *testing.T) {
@@ -120,7 +124,6 @@ func TestStartErrors(t *testing.T) {
 		"working folder a file": {Command{Program: "/bin/sh", Dir: dir + "/plain"}, ErrDir},
 	}
 	s := supervisor(t, Options{})
-	before := openFiles(t)
 	for name, tt := range tests {
 		_, err := s.StartRaw(within(t), tt.c)
 		var start *StartError
@@ -131,7 +134,6 @@ func TestStartErrors(t *testing.T) {
 			t.Errorf("%s: is taken for the folder's fault: %v", name, err)
 		}
 	}
-	_ = before
 }
 
 func TestEnvironmentAndDescriptors(t *testing.T) {

@@ -65,7 +65,7 @@ func (t *tail) String() string {
 
 // trimHead drops the rest of a character whose start was cut off.
 func trimHead(text string) string {
-	for i := range min(utf8.UTFMax-1, len(text)) {
+	for i := range min(utf8.UTFMax, len(text)) {
 		if utf8.RuneStart(text[i]) {
 			return text[i:]
 		}

@@ -3,13 +3,14 @@ package acp
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/goleak"
 
 	"dragoman/internal/lane"
@@ -24,11 +25,11 @@ const fakeSession = "fake-session"
 
 // rpcMessage is one JSON-RPC message as the fake reads it.
 type rpcMessage struct {
-	ID     json.RawMessage `json:"id,omitempty"`
-	Method string          `json:"method,omitempty"`
-	Params json.RawMessage `json:"params,omitempty"`
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  json.RawMessage `json:"error,omitempty"`
+	ID     jsontext.Value `json:"id,omitempty"`
+	Method string         `json:"method,omitempty"`
+	Params jsontext.Value `json:"params,omitempty"`
+	Result jsontext.Value `json:"result,omitempty"`
+	Error  jsontext.Value `json:"error,omitempty"`
 }
 
 // fake is an ACP agent in a test. Its handlers run on its own reading
@@ -38,7 +39,7 @@ type fake struct {
 	mu     sync.Mutex
 	out    *bufio.Writer
 	asked  int
-	prompt json.RawMessage // id of the running prompt
+	prompt jsontext.Value // id of the running prompt
 	// answers are the continuations of the fake's own requests.
 	answers map[string]func(rpcMessage)
 	// handle answers what the fake doesn't; false: not handled.
@@ -109,7 +110,9 @@ func (f *fake) take(m rpcMessage) (code int, done bool) {
 // turn does what the prompt's word says.
 func (f *fake) turn(m rpcMessage) (code int, done bool) {
 	var p struct {
-		Prompt []struct{ Text string }
+		Prompt []struct {
+			Text string `json:"text"`
+		} `json:"prompt"`
 	}
 	if err := json.Unmarshal(m.Params, &p); err != nil {
 		return 70, true
@@ -178,11 +181,11 @@ func (f *fake) update(update string) {
 	f.write(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + fakeSession + `","update":` + update + `}}`)
 }
 
-func (f *fake) result(id json.RawMessage, result string) {
+func (f *fake) result(id jsontext.Value, result string) {
 	f.write(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + result + `}`)
 }
 
-func (f *fake) fail(id json.RawMessage, failure string) {
+func (f *fake) fail(id jsontext.Value, failure string) {
 	f.write(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":` + failure + `}`)
 }
 

@@ -54,6 +54,13 @@ func (r *Request) send(e *envelope.Envelope) error {
 	return err
 }
 
+// Closed is closed when the connection has ended, whatever the handler thinks
+// of cancels.
+func (r *Request) Closed() <-chan struct{} { return r.serving.ctx.Done() }
+
+// Flush waits until every event so far is written.
+func (r *Request) Flush(ctx context.Context) error { return r.serving.conn.Flush(ctx) }
+
 // finish ends the request as the handler said.
 func (r *Request) finish(output []byte, err error) {
 	var wrong *envelope.Error

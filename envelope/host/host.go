@@ -19,6 +19,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"dragoman/envelope/internal/conn"
@@ -35,6 +36,8 @@ type Host struct {
 	hello  chan struct{} // closed by the agent's hello
 	failed chan struct{} // closed with err set
 	read   chan struct{} // closed when the reading goroutine has returned
+	// delivering: an OnEvent runs.
+	delivering atomic.Bool
 
 	closing sync.Mutex // held while the link is being ended
 	closed  bool
@@ -267,7 +270,9 @@ func (h *Host) act(e *envelope.Envelope, do envelope.Actions) {
 		close(c.asked)
 	}
 	if do.Has(envelope.Deliver) && c.onEvent != nil {
+		h.delivering.Store(true)
 		c.onEvent(Event{Name: e.Event, Output: bytes.Clone(e.Output)})
+		h.delivering.Store(false)
 	}
 	if do.Has(envelope.Settle) {
 		outcome, err := c.result(e, do)

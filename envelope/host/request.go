@@ -15,6 +15,9 @@ type RequestOptions struct {
 	// goroutine that reads: while it runs nothing else is read, which holds
 	// the agent back. It must not call Request or Close and wait for them.
 	OnEvent func(Event)
+	// OnCancel is called once when the request is being cancelled, after the
+	// agent was told, or by the agent's own wish.
+	OnCancel func()
 	// Timeout cancels the request when it is over; 0 is none.
 	Timeout time.Duration
 	// OnStart gets the request's id once it is sent.
@@ -99,7 +102,7 @@ func (h *Host) Request(ctx context.Context, operation string, input []byte, o Re
 	if o.OnStart != nil {
 		o.OnStart(c.id)
 	}
-	h.wait(ctx, c)
+	h.wait(ctx, c, o.OnCancel)
 	if c.err != nil {
 		return Outcome{}, c.err
 	}
@@ -142,7 +145,7 @@ func (h *Host) send(ctx context.Context, c *call, operation string, input []byte
 
 // wait returns when c is settled: by the agent, by the end of the connection,
 // or by the cancel ladder.
-func (h *Host) wait(ctx context.Context, c *call) {
+func (h *Host) wait(ctx context.Context, c *call, onCancel func()) {
 	code := CodeCancelled
 	select {
 	case <-c.settled:
@@ -153,15 +156,32 @@ func (h *Host) wait(ctx context.Context, c *call) {
 		// An error means that the connection ends, which settles the call.
 		_, _ = h.conn.Send(ctx, &envelope.Envelope{Kind: envelope.Cancel, RequestID: c.id})
 	}
-	grace := time.NewTimer(h.config.grace())
-	defer grace.Stop()
-	select {
-	case <-c.settled:
-	case <-grace.C:
-		h.unacknowledged(c, code)
+	if onCancel != nil {
+		onCancel()
 	}
+	h.await(c, code)
 	if c.err != nil && c.err.Code == CodeCancelled && c.err.Origin == FromHost {
 		c.err.Code = code
+	}
+}
+
+// await gives the agent the grace to end a cancelled request. While an OnEvent
+// runs the host isn't reading, so that the agent isn't late.
+func (h *Host) await(c *call, code string) {
+	grace := time.NewTimer(h.config.grace())
+	defer grace.Stop()
+	for {
+		select {
+		case <-c.settled:
+			return
+		case <-grace.C:
+			if h.delivering.Load() {
+				grace.Reset(h.config.grace())
+				continue
+			}
+			h.unacknowledged(c, code)
+			return
+		}
 	}
 }
 

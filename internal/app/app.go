@@ -77,7 +77,9 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // verbs is the one list of the command line's verbs, in the order of --help.
 func verbs(e *Env) []*cobra.Command {
 	return []*cobra.Command{
+		newAgents(e),
 		newFixtureAgent(e),
+		newRun(e),
 		newServe(e),
 		newVersion(e),
 	}

@@ -12,6 +12,7 @@ import (
 
 	"dragoman/internal/env"
 	"dragoman/internal/face/sidecar"
+	"dragoman/internal/preset"
 	"dragoman/internal/proc"
 	"dragoman/internal/session"
 	"dragoman/wire/ndjson"
@@ -66,11 +67,18 @@ func serve(ctx context.Context, e *Env, f serveFlags) error {
 	if f.trustHostEnv {
 		trust = env.TrustHostEnv
 	}
+	set, err := e.loadPresets()
+	if err != nil {
+		// One broken file of the user's must not end every session.
+		log.Error("the user's presets are left out", "error", err)
+		if set, err = preset.Load("", e.executable()); err != nil {
+			return err
+		}
+	}
+	opener := newOpener(e, set, sup, openerOptions{trust: trust, log: log})
+	opener.ConnectTimeout, opener.OpenTimeout = f.connectTimeout, f.openTimeout
 	err = sidecar.Serve(ctx, e.In, e.Out, sidecar.Config{
-		Opener: &session.Opener{
-			Drivers: lanes(), HostEnv: e.Environ, Trust: trust, TempDir: e.tempDir(), Starter: sup,
-			ConnectTimeout: f.connectTimeout, OpenTimeout: f.openTimeout, Log: log,
-		},
+		Opener:  opener,
 		Version: Version, MaxLineBytes: f.maxLine, Reports: e.Err, Log: log,
 	})
 	err = errors.Join(err, sup.Close())

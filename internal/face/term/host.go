@@ -33,6 +33,7 @@ type Host struct {
 	midLine  bool // Out is within a line
 	refusals int
 	line     []byte
+	said     strings.Builder
 
 	asking sync.Mutex // one question at a time
 }
@@ -41,6 +42,9 @@ type Host struct {
 func (h *Host) Event(_ context.Context, ev *agent.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if ev.Kind == agent.KindMessage && !ev.Replay {
+		h.said.WriteString(ev.Text)
+	}
 	if h.Format == Lines {
 		h.line = append(agent.AppendFull(h.line[:0], ev), '\n')
 		h.Out.Write(h.line) // a closed pipe ends the process by its signal
@@ -76,6 +80,13 @@ func (h *Host) Finish() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.endLine()
+}
+
+// Said is the concatenation of the message chunks, without history.
+func (h *Host) Said() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.said.String()
 }
 
 // Refusals counts the questions that were answered with a no.

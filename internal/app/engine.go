@@ -1,0 +1,51 @@
+package app
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"dragoman/internal/env"
+	"dragoman/internal/preset"
+	"dragoman/internal/session"
+)
+
+// loadPresets reads the known agents and the user's own.
+func (e *Env) loadPresets() (*preset.Set, error) {
+	dir := e.configDir()
+	if dir != "" {
+		dir = filepath.Join(dir, "agents")
+	}
+	return preset.Load(dir, e.executable())
+}
+
+// executable is the path of this binary, by which it starts itself.
+func (e *Env) executable() string {
+	if self, err := os.Executable(); err == nil {
+		return self
+	}
+	return e.Self
+}
+
+// presetsOnPath fills specs for programs on one PATH (session.Presets).
+type presetsOnPath struct {
+	set  *preset.Set
+	path string
+}
+
+// Fill implements session.Presets.
+func (p presetsOnPath) Fill(spec []byte) ([]byte, bool, error) { return p.set.Fill(spec, p.path) }
+
+// openerOptions are what verbs set differently.
+type openerOptions struct {
+	trust env.Trust
+	log   *slog.Logger
+}
+
+// newOpener builds the opener that every verb with sessions shares.
+func newOpener(e *Env, set *preset.Set, sup *supervisor, o openerOptions) *session.Opener {
+	return &session.Opener{
+		Drivers: lanes(), Presets: presetsOnPath{set, e.Getenv("PATH")}, HostEnv: e.Environ, Trust: o.trust,
+		TempDir: e.tempDir(), Starter: sup, Log: o.log,
+	}
+}

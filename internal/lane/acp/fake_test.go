@@ -204,7 +204,10 @@ func spec(t testing.TB, members string) *agent.Spec {
 	if members != "" {
 		members = "," + members
 	}
-	s, err := agent.ParseSpec([]byte(`{"id":"fake","lane":"acp","command":{"program":"fake"}` + members + `}`))
+	if !strings.Contains(members, `"command":{`) {
+		members += `,"command":{"program":"fake"}`
+	}
+	s, err := agent.ParseSpec([]byte(`{"id":"fake","lane":"acp"` + members + `}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,6 @@ func newRoot(e *Env) *cobra.Command {
 		Short:         "one binary between every host and every coding agent",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 	}
 	root.SetIn(e.In)
 	root.SetOut(e.Out)

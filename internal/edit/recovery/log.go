@@ -1,0 +1,177 @@
+package recovery
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"dragoman/internal/edit/text"
+)
+
+// A Log takes the edits of one buffer.
+type Log struct {
+	store  *Store
+	header Header
+
+	mu   sync.Mutex
+	file *os.File
+	// content waits to be written, before pending.
+	content    text.Text
+	hasContent bool
+	pending    []byte
+	dropped    bool
+
+	// writing is held while the file is written to.
+	writing sync.Mutex
+}
+
+// ID is the log's, as Item names it.
+func (l *Log) ID() string { return l.header.ID }
+
+// Edit adds an edit, which refers to the text after all edits before.
+func (l *Log) Edit(e text.Edit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.dropped {
+		l.pending = appendEdit(l.pending, e)
+	}
+}
+
+// Keep adds the whole text t and syncs: from here on the log needs no file.
+func (l *Log) Keep(t text.Text) error {
+	if err := l.flush(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	if l.dropped {
+		l.mu.Unlock()
+		return nil
+	}
+	l.content, l.hasContent = t, true
+	l.mu.Unlock()
+	return l.flush()
+}
+
+// Drop removes the log: its edits are saved or given up. It may be called
+// twice.
+func (l *Log) Drop() error {
+	l.mu.Lock()
+	already := l.dropped
+	l.dropped, l.pending, l.hasContent, l.content = true, nil, false, text.Text{}
+	l.mu.Unlock()
+	if already {
+		return nil
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.store.mu.Lock()
+	delete(l.store.live, l.header.ID)
+	l.store.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	err := os.Remove(l.file.Name())
+	if closeErr := l.file.Close(); err == nil {
+		err = closeErr
+	}
+	l.file = nil
+	return err
+}
+
+// flush writes and syncs what waits. What couldn't be written waits on.
+func (l *Log) flush() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	pending, content, hasContent := l.pending, l.content, l.hasContent
+	idle := l.dropped || len(pending) == 0 && !hasContent
+	l.pending, l.content, l.hasContent = nil, text.Text{}, false
+	l.mu.Unlock()
+	if idle {
+		return nil
+	}
+	err := l.write(pending, content, hasContent)
+	if err == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.dropped {
+		l.pending = append(pending, l.pending...)
+		if hasContent && !l.hasContent {
+			l.content, l.hasContent = content, true
+		}
+	}
+	return err
+}
+
+// write appends to the file; what a failure leaves in it is cut off again.
+func (l *Log) write(pending []byte, content text.Text, hasContent bool) error {
+	if err := l.create(); err != nil {
+		return err
+	}
+	start, err := l.file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if err = l.writeAll(pending, content, hasContent); err == nil {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		_ = l.file.Truncate(start)
+	}
+	return err
+}
+
+func (l *Log) writeAll(pending []byte, content text.Text, hasContent bool) error {
+	// The header is the first thing that was pending; content follows it.
+	head := 0
+	if hasContent {
+		head = headerLen(pending)
+	}
+	if _, err := l.file.Write(pending[:head]); err != nil {
+		return err
+	}
+	if hasContent {
+		if err := l.writeContent(content); err != nil {
+			return err
+		}
+	}
+	_, err := l.file.Write(pending[head:])
+	return err
+}
+
+func (l *Log) writeContent(t text.Text) error {
+	kind := byte(kindContent)
+	var buf, part []byte
+	for at := 0; at == 0 || at < t.Len(); at += contentPart {
+		part = t.Append(part[:0], at, min(at+contentPart, t.Len()))
+		buf = appendRecord(buf[:0], kind, part)
+		if _, err := l.file.Write(buf); err != nil {
+			return err
+		}
+		kind = kindMore
+	}
+	return nil
+}
+
+// create makes the folder and the file at the first write.
+func (l *Log) create() error {
+	if l.file != nil {
+		return nil
+	}
+	if err := os.MkdirAll(l.store.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(l.store.path(l.header.ID), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	l.file = f
+	if d, err := os.Open(filepath.Dir(f.Name())); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+	return nil
+}

@@ -58,18 +58,20 @@ func (k *keys) shrink() {
 // add appends the key at b[start:end], quotes included, and returns its index.
 func (k *keys) add(f *frame, b []byte, start, end int, escaped bool) int {
 	e := key{start: uint32(start + 1), end: uint32(end - 1), pos: uint32(start)}
+	text := b[start+1 : end-1]
 	if escaped {
 		from := len(k.decoded)
-		k.decoded = unquoteValid(k.decoded, b[start+1:end-1])
+		k.decoded = unquoteValid(k.decoded, text)
 		e.start, e.end = uint32(from)|decodedBit, uint32(len(k.decoded))
+		text = k.decoded[from:]
 	}
 	i := len(k.all)
-	k.all = append(k.all, e)
 	if f.table > 0 {
-		k.all[i].print = maphash.Bytes(k.seed, k.text(b, i))
+		e.print = maphash.Bytes(k.seed, text)
 	} else {
-		k.all[i].print = fingerprint(k.text(b, i))
+		e.print = fingerprint(text)
 	}
+	k.all = append(k.all, e)
 	if f.table == 0 && i-f.keys >= fewKeys {
 		k.index(f, b)
 	}

@@ -1,6 +1,9 @@
 package ndjson
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // A Quota is one sender's share of a Writer's queue (sidecar.md §3).
 type Quota struct {
@@ -80,7 +83,7 @@ func (w *Writer) WriteQuota(ctx context.Context, q *Quota, line ...[]byte) error
 		w.mu.Unlock()
 		return nil
 	}
-	wt := &waiter{q: q, line: line, size: size, ready: make(chan error, 1)}
+	wt := &waiter{q: q, line: slices.Clone(line), size: size, ready: make(chan error, 1)}
 	w.quotas.waiters = append(w.quotas.waiters, wt)
 	w.admitLocked()
 	w.pushLocked()

@@ -1,6 +1,10 @@
 package ndjson
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+	"unsafe"
+)
 
 // Unquote appends the text of a JSON string literal to dst. A literal that a
 // strict reading refuses gives a [*SyntaxError].
@@ -67,28 +71,33 @@ const hexDigits = "0123456789abcdef"
 // AppendQuote appends s as a JSON string literal with no more escapes than
 // JSON needs. Invalid UTF-8 becomes U+FFFD.
 func AppendQuote(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
+	b := unsafe.Slice(unsafe.StringData(s), len(s)) // only read
+	dst = append(slices.Grow(dst, len(s)+2), '"')
+	for i := 0; i < len(b); {
+		end, high := plain(b, i)
+		if run := b[i:end]; high&highs == 0 || utf8.Valid(run) {
+			dst = append(dst, run...)
+		} else {
+			dst = appendRepaired(dst, run)
 		}
-		n := 1
-		if c >= utf8.RuneSelf {
-			var r rune
-			if r, n = utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n != 1 {
-				i += n
-				continue
-			}
+		if end == len(b) {
+			break
 		}
-		dst = append(dst, s[from:i]...)
-		dst = appendEscape(dst, c)
-		i += n
-		from = i
+		dst = appendEscape(dst, b[end])
+		i = end + 1
 	}
-	return append(append(dst, s[from:]...), '"')
+	return append(dst, '"')
+}
+
+// appendRepaired appends text that needs no escapes, with U+FFFD for each byte
+// that isn't UTF-8.
+func appendRepaired(dst, text []byte) []byte {
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		dst = utf8.AppendRune(dst, r)
+		text = text[n:]
+	}
+	return dst
 }
 
 // appendEscape appends what stands for a byte that a string can't hold.
@@ -106,9 +115,6 @@ func appendEscape(dst []byte, c byte) []byte {
 		return append(dst, `\r`...)
 	case '\t':
 		return append(dst, `\t`...)
-	}
-	if c >= utf8.RuneSelf {
-		return utf8.AppendRune(dst, utf8.RuneError)
 	}
 	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }

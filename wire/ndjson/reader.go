@@ -16,6 +16,7 @@ const (
 	maxKeptBytes  = 1 << 20   // larger buffers live for one line
 	skipReadBytes = 64 << 10  // reads while an overlong line is dropped
 	keptEndBytes  = 4 << 10   // of an overlong line's head and tail
+	cheapMove     = 4 << 10   // an unfinished line up to here is moved before each read
 	maxEmptyReads = 100       // reads of nothing in a row before io.ErrNoProgress
 )
 
@@ -165,7 +166,9 @@ func (r *Reader) Buffered() bool {
 // fill reads once, after making room. It never reads far beyond a large line,
 // so that no more of the region is touched than needed.
 func (r *Reader) fill() {
-	if r.end == len(r.buf) {
+	if n := r.end - r.start; r.start > 0 && n <= cheapMove {
+		r.move(r.buf) // the same few pages stay in the processor's cache
+	} else if r.end == len(r.buf) {
 		r.grow()
 	}
 	r.read(min(len(r.buf), r.end+fullReadBytes))

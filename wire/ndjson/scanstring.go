@@ -17,68 +17,96 @@ const (
 )
 
 // special has the high bit of the lowest byte of x set that is a quote, a
-// backslash, a control character or not ASCII. Higher bytes may be wrong.
+// backslash or a control character. Higher bytes may be wrong.
 func special(x uint64) uint64 {
-	return (((x ^ quotes) - ones) | ((x ^ slashes) - ones) | (x - spaces) | x) & highs
+	return (((x ^ quotes) - ones) | ((x ^ slashes) - ones) | (x - spaces)) &^ x & highs
 }
 
 // plain returns the index from i on of the first byte that a string can't just
-// run over: a quote, a backslash, a control character, or not ASCII.
-func plain(b []byte, i int) int {
+// run over: a quote, a backslash or a control character. high has bits of 0x80
+// set if bytes beyond ASCII were passed, or stand close behind.
+func plain(b []byte, i int) (end int, high uint64) {
 	for i+2*wordSize <= len(b) {
 		w := b[i : i+2*wordSize]
-		lo, hi := special(binary.LittleEndian.Uint64(w)), special(binary.LittleEndian.Uint64(w[wordSize:]))
+		x, y := binary.LittleEndian.Uint64(w), binary.LittleEndian.Uint64(w[wordSize:])
+		lo, hi := special(x), special(y)
+		high |= x | y
 		if lo|hi != 0 {
 			if lo != 0 {
-				return i + bits.TrailingZeros64(lo)/8
+				return i + bits.TrailingZeros64(lo)/8, high
 			}
-			return i + wordSize + bits.TrailingZeros64(hi)/8
+			return i + wordSize + bits.TrailingZeros64(hi)/8, high
 		}
 		i += 2 * wordSize
 	}
 	for i < len(b) {
-		if c := b[i]; c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
+		c := b[i]
+		if c == '"' || c == '\\' || c < ' ' {
 			break
 		}
+		high |= uint64(c)
 		i++
 	}
-	return i
+	return i, high
 }
+
+// simple tells which characters make an escape of two bytes.
+var simple = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 // str scans the string whose quote stands at i. It returns its end and whether
 // it has escapes.
 func (s *Scanner) str(start int) (end int, escaped bool) {
 	b, i, saved := s.line, start+1, 0 // saved: bytes that decoding takes away
+	high := uint64(0)
 	for {
-		i = plain(b, i)
-		switch {
-		case i-start-1-saved > s.left.StringBytes:
-			return s.fail(StringTooLong, start), escaped
-		case i >= len(b):
-			return s.fail(InvalidJSON, i), escaped
-		case b[i] == '"':
-			return i + 1, escaped
-		case b[i] == '\\':
-			n, size := s.escape(i)
-			if n == 0 {
-				return len(b), escaped
+		n, h := plain(b, i)
+		i, high = n, high|h
+		if i+1 >= len(b) || b[i] != '\\' {
+			if i < len(b) && b[i] == '"' && high&highs == 0 && i-start-1-saved <= s.left.StringBytes {
+				return i + 1, escaped
 			}
-			i, saved, escaped = i+n, saved+n-size, true
-		case b[i] < ' ':
-			return s.fail(InvalidJSON, i), escaped
-		default:
-			end := runes(b, i)
-			if end == i {
-				return s.fail(InvalidUTF8, i), escaped
-			}
-			i = end
+			break
 		}
+		escaped = true
+		if simple[b[i+1]] {
+			i, saved = i+2, saved+1
+			continue
+		}
+		n, size := s.escape(i)
+		if n == 0 {
+			break
+		}
+		i, saved = i+n, saved+n-size
 	}
+	return s.endOfString(start, i, saved, high&highs != 0), escaped
 }
 
-// runes returns the end of the valid UTF-8 beyond ASCII that begins at i.
-func runes(b []byte, i int) int {
-	for i < len(b) && b[i] >= utf8.RuneSelf {
+// endOfString judges a string whose scan stopped at i, and returns its end.
+// What is wrong before i comes first.
+func (s *Scanner) endOfString(start, i, saved int, high bool) int {
+	b := s.line
+	text := b[start+1 : i]
+	if high && !utf8.Valid(text) {
+		s.code = ""
+		return s.fail(InvalidUTF8, start+1+validPrefix(text))
+	}
+	if len(text)-saved > s.left.StringBytes {
+		s.code = ""
+		return s.fail(StringTooLong, start)
+	}
+	if s.code != "" {
+		return len(b)
+	}
+	if i >= len(b) || b[i] != '"' {
+		return s.fail(InvalidJSON, i)
+	}
+	return i + 1
+}
+
+// validPrefix is the length of the valid UTF-8 that b begins with.
+func validPrefix(b []byte) int {
+	i := 0
+	for i < len(b) {
 		r, n := utf8.DecodeRune(b[i:])
 		if r == utf8.RuneError && n == 1 {
 			break
@@ -96,11 +124,10 @@ func (s *Scanner) escape(i int) (n, size int) {
 		s.fail(InvalidJSON, i+1)
 		return 0, 0
 	}
-	switch b[i+1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	if simple[b[i+1]] {
 		return 2, 1
-	case 'u':
-	default:
+	}
+	if b[i+1] != 'u' {
 		s.fail(InvalidJSON, i+1)
 		return 0, 0
 	}

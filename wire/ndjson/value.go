@@ -151,7 +151,7 @@ func blank(b []byte, i int) int {
 // pastString is the end of the string that begins at i.
 func pastString(b []byte, i int) int {
 	for i++; i < len(b); {
-		i = plain(b, i)
+		i, _ = plain(b, i)
 		switch {
 		case i >= len(b):
 			return len(b)

@@ -40,6 +40,7 @@ type WriterOptions struct {
 // All methods are safe for concurrent use.
 type Writer struct {
 	out     io.Writer
+	direct  *direct // of out; used under mu while the goroutine is idle
 	maxLine int
 	done    chan struct{}
 
@@ -60,7 +61,8 @@ type Writer struct {
 // A chunk is a part of the output, cut anywhere.
 type chunk struct {
 	mem *[chunkBytes]byte
-	n   int
+	at  int // so much was written
+	n   int // so much is filled
 }
 
 // A mark is a place in the output that somebody waits for.
@@ -77,7 +79,7 @@ func NewWriter(w io.Writer, o WriterOptions) *Writer {
 	if o.MaxLineBytes <= 0 {
 		o.MaxLineBytes = DefaultMaxLineBytes
 	}
-	wr := &Writer{out: w, maxLine: o.MaxLineBytes, done: make(chan struct{})}
+	wr := &Writer{out: w, direct: newDirect(w), maxLine: o.MaxLineBytes, done: make(chan struct{})}
 	wr.quotas.total.limit = o.TotalQuota
 	wr.wake.L = &wr.mu
 	go wr.run()
@@ -132,6 +134,9 @@ func (w *Writer) appendLocked(lazy bool, line [][]byte) {
 		w.lazy = true
 		return
 	}
+	if lazy {
+		w.directLocked()
+	}
 	w.pushLocked()
 }
 
@@ -151,11 +156,38 @@ func (w *Writer) copyLocked(part []byte) {
 	}
 }
 
-// Push starts writing what was queued.
+// Push starts writing what was queued: itself as far as that doesn't block,
+// which saves waking the goroutine, which gets the rest.
 func (w *Writer) Push() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.directLocked()
 	w.pushLocked()
+}
+
+// directLocked writes what it can without waiting, if the goroutine is idle.
+func (w *Writer) directLocked() {
+	if !w.idle || w.direct == nil {
+		return
+	}
+	done := 0
+	for i := range w.queue {
+		c := &w.queue[i]
+		n := w.direct.try(c.mem[c.at:c.n])
+		c.at += n
+		w.sent += int64(n)
+		if c.at < c.n {
+			break
+		}
+		chunks.Put(c.mem)
+		done++
+	}
+	if done > 0 {
+		rest := copy(w.queue, w.queue[done:])
+		clear(w.queue[rest:])
+		w.queue = w.queue[:rest]
+	}
+	w.sentLocked()
 }
 
 func (w *Writer) pushLocked() {
@@ -175,10 +207,10 @@ func (w *Writer) run() {
 			return
 		}
 		for i, c := range batch {
-			_, err := w.out.Write(c.mem[:c.n])
+			_, err := w.out.Write(c.mem[c.at:c.n])
 			chunks.Put(c.mem)
 			batch[i] = chunk{}
-			if !w.wrote(c.n, err) {
+			if !w.wrote(c.n-c.at, err) {
 				w.free(batch[i+1:])
 				return
 			}
@@ -225,13 +257,18 @@ func (w *Writer) wrote(n int, err error) bool {
 		return false
 	}
 	w.sent += int64(n)
+	w.sentLocked()
+	return true
+}
+
+// sentLocked tells whoever waits for bytes that were written.
+func (w *Writer) sentLocked() {
 	for len(w.marks) > 0 && w.marks[0].at <= w.sent {
 		close(w.marks[0].reached)
 		w.marks = w.marks[1:]
 	}
 	w.quotas.release(w.sent)
 	w.admitLocked()
-	return true
 }
 
 // stopLocked ends the Writer: nothing more is taken, and nobody waits any more.

@@ -1,0 +1,16 @@
+module dragoman/bench
+
+go 1.26.0
+
+require (
+	dragoman v0.0.0
+	github.com/creachadair/jrpc2 v1.3.6
+)
+
+require (
+	github.com/creachadair/mds v0.31.0 // indirect
+	golang.org/x/sync v0.25.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
+)
+
+replace dragoman => ../

@@ -24,12 +24,12 @@ func ours(in io.Reader, out io.Writer) error {
 	r := ndjson.NewReader(in, ndjson.ReaderOptions{})
 	w := ndjson.NewWriter(out, ndjson.WriterOptions{})
 	var s ndjson.Scanner
+	var long *ndjson.LineTooLongError
 	for {
 		if !r.Buffered() {
 			w.Push()
 		}
 		line, err := r.Next()
-		var long *ndjson.LineTooLongError
 		switch {
 		case err == nil:
 		case err == io.EOF:

@@ -184,12 +184,12 @@ func (p *Peer) watch() {
 
 // read handles lines until the stream ends.
 func (p *Peer) read() error {
+	var long *ndjson.LineTooLongError
 	for {
 		if !p.in.Buffered() {
 			p.out.Push()
 		}
 		line, err := p.in.Next()
-		var long *ndjson.LineTooLongError
 		switch {
 		case err == nil:
 			p.count.lines.Add(1)

@@ -403,3 +403,18 @@ func TestTwoPeers(t *testing.T) {
 func b2a(ctx context.Context, _ *Peer, r *Request) ([]byte, error) {
 	return r.p.Call(ctx, r.Method, r.Params)
 }
+
+func TestInlineRequestsAllocateNothing(t *testing.T) {
+	const n = 10_000
+	in := strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}`+"\n", n)
+	w := ndjson.NewWriter(io.Discard, ndjson.WriterOptions{})
+	allocs := testing.AllocsPerRun(3, func() {
+		if err := NewPeer(strings.NewReader(in), w, Options{Handler: echo}).Serve(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs > n/10 {
+		t.Errorf("%v allocations for %d requests", allocs, n)
+	}
+	_ = w.Close()
+}

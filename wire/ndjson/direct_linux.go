@@ -2,6 +2,8 @@ package ndjson
 
 import (
 	"io"
+	"net"
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,10 +21,18 @@ type direct struct {
 	off   bool
 }
 
-// newDirect returns nil if w has no descriptor.
+// newDirect returns nil if w has no descriptor. Only the system's own types
+// count: others may do more in Write than writing.
 func newDirect(w io.Writer) *direct {
-	f, ok := w.(syscall.Conn)
-	if !ok {
+	var f syscall.Conn
+	switch w := w.(type) {
+	case *os.File:
+		f = w
+	case *net.UnixConn:
+		f = w
+	case *net.TCPConn:
+		f = w
+	default:
 		return nil
 	}
 	conn, err := f.SyscallConn()

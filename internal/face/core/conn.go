@@ -1,0 +1,205 @@
+package core
+
+import (
+	"context"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"dragoman/internal/hub"
+	"dragoman/wire/core"
+	"dragoman/wire/ndjson"
+	"dragoman/wire/op"
+)
+
+// A Peer says who is at the other end of a connection.
+type Peer struct {
+	// Transport is how it is connected.
+	Transport core.Transport
+	// Access is what it may do.
+	Access op.Access
+	// Authenticate, where set, checks the token of the first line, which then
+	// must be session.hello, and returns what the peer may do.
+	Authenticate func(token string) (op.Access, bool)
+}
+
+// encode writes results and errors: strings that aren't UTF-8 get U+FFFD,
+// maps a fixed order.
+func encode(v any) ([]byte, error) {
+	return json.Marshal(v, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+}
+
+// A conn is one connection.
+type conn struct {
+	srv    *Server
+	peer   Peer
+	client *hub.Client
+	ctx    context.Context
+	wg     sync.WaitGroup
+	order  order
+	// leaving ends the connection behind the next response.
+	leaving atomic.Bool
+
+	mu       sync.Mutex
+	inFlight map[string]struct{}
+	info     core.ClientInfo // ClientID is "" until hello
+	unit     op.Unit
+}
+
+// ServeConn serves one connection until its end; in is read, out written.
+// What was asked before the end of the input is still answered.
+func (s *Server) ServeConn(ctx context.Context, in io.Reader, out hub.Conn, peer Peer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &conn{srv: s, peer: peer, ctx: ctx, inFlight: map[string]struct{}{}}
+	c.client = s.opts.Hub.NewClient(out, func(bool) { c.detached(); cancel() })
+	defer cancel()
+	err := c.read(in)
+	c.wg.Wait()
+	c.client.Finish()
+	<-c.client.Done()
+	return err
+}
+
+// read handles lines until the input ends.
+func (c *conn) read(in io.Reader) error {
+	if c.peer.Authenticate != nil {
+		rest, err := c.authenticate(in)
+		if err != nil {
+			return err
+		}
+		in = rest
+	}
+	lines := ndjson.NewReader(in, ndjson.ReaderOptions{MaxLineBytes: MaxLine, DropBOM: true})
+	var scanner ndjson.Scanner
+	scanner.Limits.Depth = MaxDepth
+	for {
+		if err := c.client.WaitRoom(c.ctx); err != nil {
+			return nil
+		}
+		line, err := lines.Next()
+		if err == nil {
+			c.handle(&scanner, line)
+			continue
+		}
+		if !isLineError(err) {
+			return endOfInput(err)
+		}
+		c.client.Send(errorLine(nullID, lineError(err)))
+	}
+}
+
+// handle answers or starts one line.
+func (c *conn) handle(s *ndjson.Scanner, line []byte) {
+	if err := s.Scan(line); err != nil {
+		c.client.Send(errorLine(nullID, lineError(err)))
+		return
+	}
+	r, err := parseRequest(s, line)
+	if err != nil {
+		e, _ := op.AsError(err)
+		c.client.Send(errorLine(r.id, e))
+		return
+	}
+	if e := c.enter(r.id); e != nil {
+		id := r.id
+		if e.Code == op.CodeBadRequest {
+			id = nullID
+		}
+		c.client.Send(errorLine(id, e))
+		return
+	}
+	c.dispatch(r)
+}
+
+// enter counts a request as in flight.
+func (c *conn) enter(id []byte) *op.Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, twice := c.inFlight[string(id)]; twice {
+		return op.BadRequest("id", "id_in_flight").With("id", jsontext.Value(id))
+	}
+	if len(c.inFlight) >= MaxInFlight {
+		return op.Fail(op.CodeOverloaded, "%d requests are in flight", MaxInFlight)
+	}
+	c.inFlight[string(id)] = struct{}{}
+	return nil
+}
+
+// leave ends a request in flight; the id may be used again from here on.
+func (c *conn) leave(id []byte) {
+	c.mu.Lock()
+	delete(c.inFlight, string(id))
+	c.mu.Unlock()
+}
+
+// call is who calls, as handlers see it.
+func (c *conn) call() op.Call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return op.Call{Client: c.info.ClientID, Unit: c.unit, Access: c.peer.Access}
+}
+
+// attached reports whether hello was answered.
+func (c *conn) attached() bool { return c.call().Client != "" }
+
+// dispatch finds the row, checks and decodes, and runs the handler.
+func (c *conn) dispatch(r request) {
+	began := time.Now()
+	row, ok := c.srv.opts.Mux.Lookup(r.op)
+	if !ok {
+		c.fail(r, began, op.Fail(op.CodeUnknownOp, "no operation %q", r.op))
+		return
+	}
+	if err := c.peer.Access.Allows(r.op, row.Desc.Effect); err != nil {
+		c.fail(r, began, err)
+		return
+	}
+	if row.Desc.Streaming && !c.attached() {
+		c.fail(r, began, op.BadRequest("", "hello_required"))
+		return
+	}
+	params, err := row.Decode(r.params)
+	if err != nil {
+		c.fail(r, began, err)
+		return
+	}
+	if hello, ok := params.(core.SessionHelloParams); ok {
+		c.hello(r, began, hello)
+		return
+	}
+	r.params = nil // the line's memory is read over from here on
+	t := &task{conn: c, request: r, row: row, params: params, began: began, call: c.call()}
+	t.done, t.ended = make(chan struct{}), make(chan struct{})
+	t.ticket = c.order.take(row.Desc, c.srv.opts.Mux.Keys(row, params), t.done, t.ended)
+	if row.Desc.Streaming {
+		c.wg.Go(t.start)
+	} else {
+		c.wg.Go(t.run)
+	}
+}
+
+// fail answers with an error.
+func (c *conn) fail(r request, began time.Time, err error) {
+	e := c.srv.wireError(r.op, err)
+	c.srv.stats.add(r.op, time.Since(began), failed)
+	c.leave(r.id)
+	c.client.Send(errorLine(r.id, e))
+}
+
+// succeed answers with a result that is encoded already.
+func (c *conn) succeed(r request, began time.Time, result []byte) {
+	if size := len(result) + len(r.id) + 40; size > MaxLine {
+		c.fail(r, began, op.TooLarge("the result", MaxLine, int64(size)))
+		return
+	}
+	c.srv.stats.add(r.op, time.Since(began), succeeded)
+	c.leave(r.id)
+	c.client.Send(okLine(r.id, result))
+	if c.leaving.Load() {
+		c.client.Finish()
+	}
+}

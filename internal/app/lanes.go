@@ -4,12 +4,16 @@ import (
 	"dragoman/internal/lane"
 	"dragoman/internal/lane/acp"
 	"dragoman/internal/lane/cli"
+	"dragoman/internal/lane/envelope"
+	"dragoman/internal/lane/rpc"
 )
 
 // lanes are the dialects by the name that a spec gives them.
 func lanes() map[string]lane.Driver {
 	return map[string]lane.Driver{
-		"acp": acp.Driver{Version: Version},
-		"cli": cli.Driver{},
+		"acp":      acp.Driver{Version: Version},
+		"cli":      cli.Driver{},
+		"envelope": envelope.Driver{Version: Version},
+		"rpc":      rpc.Driver{},
 	}
 }

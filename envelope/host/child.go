@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -84,7 +83,7 @@ func (c Command) start() (_ Link, err error) {
 		cmd.Env = []string{}
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ownGroup(cmd)
 	if err = cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -190,7 +189,7 @@ func lastLine(b []byte) string {
 // stays a zombie until then, so that the group's number can't be another's.
 func (p *child) reap() {
 	if awaitExit(p.cmd.Process.Pid) {
-		p.signal(syscall.SIGKILL)
+		p.signal(killGroup)
 	}
 	err := p.cmd.Wait()
 	p.mu.Lock()
@@ -204,22 +203,22 @@ func (p *child) reap() {
 }
 
 // signal signals the group while its leader isn't reaped.
-func (p *child) signal(sig syscall.Signal) {
+func (p *child) signal(send func(leader *os.Process)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reaped {
-		_ = syscall.Kill(-p.cmd.Process.Pid, sig) // a group that is gone already
+		send(p.cmd.Process)
 	}
 }
 
 // End is the ladder: end of input, SIGTERM, SIGKILL, each to the whole group.
 func (p *child) End(ctx context.Context) error {
 	p.in.Close()
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+	for _, send := range []func(*os.Process){terminateGroup, killGroup} {
 		if p.waits(ctx) {
 			return ctx.Err()
 		}
-		p.signal(sig)
+		p.signal(send)
 	}
 	select {
 	case <-p.exited:

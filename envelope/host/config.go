@@ -46,9 +46,10 @@ type Config struct {
 	// Report gets each protocol error of the agent, by the goroutine that
 	// reads: code, offset and the line's escaped start. Nil drops it.
 	Report func(Problem)
-	// Trace gets each valid envelope of the agent, by the goroutine that
-	// reads, before it acts. Nil drops it.
-	Trace func(*envelope.Envelope)
+	// Trace gets the line of each valid envelope of the agent, by the goroutine
+	// that reads, before it acts; the line is valid during the call. Nil drops
+	// it.
+	Trace func(line []byte)
 }
 
 // A Problem is one protocol error of the agent.

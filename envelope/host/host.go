@@ -217,7 +217,7 @@ func (h *Host) loop() {
 			return
 		}
 		if h.config.Trace != nil {
-			h.config.Trace(e)
+			h.config.Trace(h.conn.Line())
 		}
 		switch {
 		case e.Kind == envelope.Hello:

@@ -78,9 +78,12 @@ func (e *ExitError) Unwrap() error { return e.Err }
 func verbs(e *Env) []*cobra.Command {
 	return []*cobra.Command{
 		newAgents(e),
+		newDouble(e),
 		newFixtureAgent(e),
+		newRequest(e),
 		newRun(e),
 		newServe(e),
+		newValidate(e),
 		newVersion(e),
 	}
 }

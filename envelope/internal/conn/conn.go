@@ -47,6 +47,7 @@ type Conn struct {
 	decoder *envelope.Decoder
 	writer  *ndjson.Writer
 	limits  envelope.Limits
+	line    []byte // the last one read
 
 	sending sync.Mutex // taken before mu
 	encoder *envelope.Encoder
@@ -90,6 +91,7 @@ func (n *Conn) Next() (*envelope.Envelope, envelope.Actions, error) {
 	if !n.reader.Terminated() {
 		return nil, 0, &Violation{envelope.Unterminated(len(line)), envelope.Excerpt(line)}
 	}
+	n.line = line
 	e, err := n.decoder.Decode(line)
 	if err != nil {
 		var wrong *envelope.Error
@@ -104,6 +106,10 @@ func (n *Conn) Next() (*envelope.Envelope, envelope.Actions, error) {
 	}
 	return e, do, nil
 }
+
+// Line is the line of the envelope that Next returned, valid until the next
+// call.
+func (n *Conn) Line() []byte { return n.line }
 
 // Send judges an own envelope by the session and writes it where the actions
 // say so. It waits while much is unwritten already, at most until ctx ends.

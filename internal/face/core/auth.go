@@ -26,6 +26,9 @@ var errRefused = errors.New("no good token")
 // authenticate reads the first line, which must be session.hello with a
 // good token, and returns the input from its start.
 func (c *conn) authenticate(in io.Reader) (io.Reader, error) {
+	if c.peer.Settled != nil {
+		defer c.peer.Settled()
+	}
 	late := time.AfterFunc(firstLineWait, func() { c.client.Finish() })
 	head, err := readFirstLine(in)
 	if err != nil || !late.Stop() {

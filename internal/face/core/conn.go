@@ -25,6 +25,8 @@ type Peer struct {
 	// Authenticate, where set, checks the token of the first line, which then
 	// must be session.hello, and returns what the peer may do.
 	Authenticate func(token string) (op.Access, bool)
+	// Settled, where set, is called when the first line was judged.
+	Settled func()
 }
 
 // encode writes results and errors: strings that aren't UTF-8 get U+FFFD,

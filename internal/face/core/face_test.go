@@ -113,8 +113,12 @@ func (w *world) dial(p Peer) *peer {
 		p.Transport = core.TransportUnix
 	}
 	w.wg.Go(func() { _ = w.srv.ServeConn(context.Background(), theirs, NetConn(theirs), p) })
-	w.t.Cleanup(func() { ours.Close() })
-	return &peer{t: w.t, conn: ours, r: bufio.NewReader(ours)}
+	return newPeer(w.t, ours)
+}
+
+func newPeer(t *testing.T, conn net.Conn) *peer {
+	t.Cleanup(func() { conn.Close() })
+	return &peer{t: t, conn: conn, r: bufio.NewReader(conn)}
 }
 
 func socketPair(t *testing.T) (net.Conn, net.Conn) {

@@ -44,8 +44,6 @@ type conn struct {
 	// calls is what was said of this turn's tool calls. Reading goroutine.
 	calls calls
 	cost  costs
-	// noticed: the notice about repaired lines was given. Reading goroutine.
-	noticed bool
 
 	mu     sync.Mutex
 	agent  wire.Initialized
@@ -106,14 +104,13 @@ func (o *output) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// problem is told of lines that can't be used. One notice a session says that
-// lines were repaired (sidecar.md §1).
+// problem is told of lines that can't be used, of repaired ones once: the one
+// notice a session (sidecar.md §1).
 func (c *conn) problem(p jsonrpc.Problem) {
 	c.log().Debug("line from the agent", "line", p.Line, "code", p.Code, "offset", p.Offset, "repaired", p.Repaired)
-	if !p.Repaired || c.noticed {
+	if !p.Repaired {
 		return
 	}
-	c.noticed = true
 	c.l.Sink.Emit(c.life, &agent.Event{
 		Kind: agent.KindNotice, Turn: c.current().number,
 		Notice: &agent.Notice{

@@ -148,9 +148,12 @@ func (f *fake) ask() {
 	f.request("session/request_permission", `{"sessionId":"`+fakeSession+`","toolCall":{"toolCallId":"`+lanetest.CallID+`"},`+
 		`"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}`,
 		func(m rpcMessage) {
-			text := lanetest.Refused
-			if strings.Contains(string(m.Result), `"yes"`) {
+			text := "an answer that wasn't offered"
+			switch outcome := string(m.Result); {
+			case strings.Contains(outcome, `"yes"`):
 				text = lanetest.Granted
+			case strings.Contains(outcome, `"no"`), strings.Contains(outcome, `"cancelled"`):
+				text = lanetest.Refused
 			}
 			f.chunk(text)
 			f.stop("end_turn")

@@ -165,6 +165,34 @@ func TestCancelOrder(t *testing.T) {
 	})
 }
 
+// A turn that a close ends is closed, also where the agent still answers the
+// cancel that goes with it.
+func TestCloseIsNoCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, how{handle: func(f *fake, m rpcMessage) bool {
+			if m.Method == "session/cancel" {
+				f.stop("cancelled")
+				return true
+			}
+			return false
+		}})
+		s.AnswerWith(func(ctx context.Context, _ *agent.Question) agent.Answer {
+			<-ctx.Done()
+			time.Sleep(partingWait / 2) // a host that is slow to let go
+			return agent.Answer{}
+		})
+		done := make(chan error)
+		go func() {
+			_, err := s.prompt(1, lanetest.Ask)
+			done <- err
+		}()
+		synctest.Wait()
+		go s.close()
+		wantError(t, <-done, "agent_session_closed [session/prompt] no/yes")
+		s.close()
+	})
+}
+
 // An answer that comes late lets the next prompt go on; what the old turn
 // still says is fenced.
 func TestLateAnswer(t *testing.T) {

@@ -27,7 +27,8 @@
 // answered with the numbers from 0 to [ChunkCount]-1, each followed by a
 // blank, each its own message. [Ask] makes it report a tool call with the id
 // [CallID], ask permission with the options that [Harness.Allow] and
-// [Harness.Reject] name, and say [Granted] or [Refused]. [Hang] says
+// [Harness.Reject] name, and say [Granted], [Refused] (for a cancelled
+// question, too), or anything else for an answer that it didn't offer. [Hang] says
 // [Working] and then nothing until it is cancelled; then it ends the turn the
 // way its dialect does for a cancel. [Deaf] says [Working] and never ends
 // the turn, cancel or not. [Crash] says [Partial], writes [LastWords] to

@@ -38,6 +38,8 @@ type conn struct {
 	restored atomic.Bool
 	// heard is when the last update came, in ns since the epoch.
 	heard atomic.Int64
+	// held: an event waits for the host, which holds back the agent's answer.
+	held atomic.Bool
 
 	// outside takes what belongs to no turn.
 	outside *turn
@@ -84,6 +86,9 @@ func (c *conn) serve() {
 	if err := c.peer.Serve(c.life); err != nil && !c.closing.Load() {
 		c.log().Warn("agent's output", "error", err)
 	}
+	// An agent that still has something to say must be able to say it, or it
+	// doesn't see that its input has ended.
+	_, _ = io.Copy(io.Discard, c.process.Stdout())
 }
 
 // output is the agent's stdout; its end severs the link at once, so that open

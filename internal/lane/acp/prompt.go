@@ -155,7 +155,9 @@ func (c *conn) send(t lane.Turn) (*turn, error) {
 // await waits for the end of a turn, and tells the agent of a cancel.
 func (c *conn) await(ctx context.Context, t *turn, cancel <-chan struct{}) (agent.Outcome, error) {
 	defer t.dismiss()
-	var clock <-chan time.Time
+	clock := time.NewTimer(cancelWait)
+	clock.Stop()
+	defer clock.Stop()
 	for {
 		select {
 		case <-t.call.Done():
@@ -164,10 +166,12 @@ func (c *conn) await(ctx context.Context, t *turn, cancel <-chan struct{}) (agen
 			cancel = nil
 			c.sendCancel()
 			t.dismiss()
-			timer := time.NewTimer(cancelWait)
-			defer timer.Stop()
-			clock = timer.C
-		case <-clock:
+			clock.Reset(cancelWait)
+		case <-clock.C:
+			if c.held.Load() { // it's the host that doesn't read, not the agent
+				clock.Reset(cancelWait)
+				continue
+			}
 			c.mu.Lock()
 			t.fenced = true
 			c.mu.Unlock()
@@ -226,6 +230,9 @@ func (c *conn) sawUsage() {
 // blocks makes the prompt's content blocks.
 func (c *conn) blocks(t lane.Turn) ([]wire.Block, error) {
 	blocks := []wire.Block{{Type: wire.BlockText, Text: &t.Text}}
+	if len(t.Attachments) == 0 {
+		return blocks, nil
+	}
 	caps := c.Info().Capabilities
 	for i := range t.Attachments {
 		a := &t.Attachments[i]

@@ -236,6 +236,45 @@ func TestLateAnswer(t *testing.T) {
 	})
 }
 
+// A host that doesn't read keeps the agent's answer waiting; that isn't an
+// agent that doesn't answer.
+func TestCancelWithAHostThatDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, how{})
+		defer s.close()
+		hold, cancel := make(chan struct{}), make(chan struct{})
+		s.HoldUntil(hold)
+		time.AfterFunc(time.Second, func() { close(cancel) })
+		time.AfterFunc(3*cancelWait-time.Second, func() { close(hold) })
+		out, err := s.conn.Prompt(t.Context(), lane.Turn{Number: 1, Text: lanetest.Hang, Cancel: cancel})
+		if err != nil || out.StopReason != agent.StopCancelled || out.Suspect != "" {
+			t.Errorf("outcome %+v, error %v", out, err)
+		}
+	})
+}
+
+// An agent that has much to say at its end is heard out, so that it ends by
+// itself.
+func TestCloseDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, how{program: func(ctx context.Context, p lanetest.Stdio) lane.ExitStatus {
+			status := runFake(ctx, &fake{Stdio: p})
+			for range 1000 {
+				fmt.Fprintln(p.Out, strings.Repeat("parting ", 100))
+			}
+			return status
+		}})
+		begin := time.Now()
+		s.close()
+		if took := time.Since(begin); took > 0 {
+			t.Errorf("the close took %v", took)
+		}
+		if status := s.starter.Started()[0].Status(); status != (lane.ExitStatus{}) {
+			t.Errorf("the agent ended with %v", status)
+		}
+	})
+}
+
 // A cancel while options are set ends the turn without its prompt.
 func TestCancelInSetup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -47,11 +47,18 @@ func (c *conn) update(u wire.Update) {
 	ev.Replay = t == c.outside && c.restored.Load() && isHistory(u.Kind)
 	out, truncated := t.budget.admit(ev)
 	if out != nil {
-		c.l.Sink.Emit(c.life, out)
+		c.emit(out)
 	}
 	if truncated {
-		c.l.Sink.Emit(c.life, &agent.Event{Kind: agent.KindTruncated, Turn: t.number})
+		c.emit(&agent.Event{Kind: agent.KindTruncated, Turn: t.number})
 	}
+}
+
+// emit hands an event to the engine, on the reading goroutine.
+func (c *conn) emit(ev *agent.Event) {
+	c.held.Store(true)
+	c.l.Sink.Emit(c.life, ev)
+	c.held.Store(false)
 }
 
 func (c *conn) isFenced(t *turn) bool {
@@ -226,8 +233,12 @@ type knownCall struct {
 	asked bool
 }
 
-// known returns what was said of a call, made empty if that is nothing.
+// known returns what was said of a call, made empty if that is nothing. A
+// call without an id is no other one.
 func (c *calls) known(t *turn, id string) *knownCall {
+	if id == "" {
+		return &knownCall{}
+	}
 	if c.turn != t || c.byID == nil {
 		c.turn, c.byID = t, make(map[string]*knownCall)
 	}
@@ -247,6 +258,8 @@ func (c *calls) note(t *turn, call *agent.ToolCall) {
 	if call.Status == "completed" || call.Status == "failed" {
 		asked := k.asked
 		call.Asked = &asked
+		// Nobody asks about it any more: its output needn't stay in memory.
+		k.ToolCall = agent.ToolCall{ID: call.ID, Title: k.Title, Kind: k.Kind, Status: k.Status}
 	}
 }
 

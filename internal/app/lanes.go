@@ -6,6 +6,7 @@ import (
 	"dragoman/internal/lane/cli"
 	"dragoman/internal/lane/envelope"
 	"dragoman/internal/lane/rpc"
+	served "dragoman/internal/lane/serve"
 )
 
 // lanes are the dialects by the name that a spec gives them.
@@ -15,5 +16,6 @@ func lanes() map[string]lane.Driver {
 		"cli":      cli.Driver{},
 		"envelope": envelope.Driver{Version: Version},
 		"rpc":      rpc.Driver{},
+		"serve":    served.Driver{},
 	}
 }

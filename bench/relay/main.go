@@ -38,7 +38,8 @@ func line(size int) []byte {
 	const head = `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"`
 	const tail = `"}}}}` + "\n"
 	const text = `Agents write prose in lines of about this length, and code in shorter ones.\n` +
-		`Now and then there is a "name" in quotes, or a dash – like this one – in it.\n`
+		`Now and then there is a "name" in quotes in it, and a few lines further on\n` +
+		`there may be a dash – like this one – or what other languages write: été.\n`
 	prose := strings.ReplaceAll(text, `"`, `\"`)
 	room := size - len(head) - len(tail)
 	n := room / len(prose)

@@ -23,7 +23,9 @@ const partingWait = time.Second
 type conn struct {
 	plan *plan
 	l    lane.Launch
-	key  string
+	// key is for authenticate, "" for none; secrets go into no error.
+	key     string
+	secrets []string
 
 	process lane.Process
 	writer  *ndjson.Writer
@@ -60,8 +62,8 @@ type conn struct {
 	closed  bool
 }
 
-func newConn(p *plan, l lane.Launch, process lane.Process, key string) *conn {
-	c := &conn{plan: p, l: l, key: key, process: process, served: make(chan struct{})}
+func newConn(p *plan, l lane.Launch, process lane.Process) *conn {
+	c := &conn{plan: p, l: l, process: process, served: make(chan struct{})}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.link, c.sever = context.WithCancel(c.life)
 	c.outside = newTurn(c.link, 0, nil)

@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"dragoman/internal/lane"
+	"dragoman/internal/redact"
 	wire "dragoman/wire/acp"
 	"dragoman/wire/agent"
 )
@@ -146,17 +147,19 @@ func (p *plan) Check(o agent.Options, _ string) error {
 // Open starts the agent and sets the session up.
 func (p *plan) Open(ctx context.Context, l lane.Launch) (lane.Conn, error) {
 	key := p.key(l.Env)
-	command := lane.Command{
-		Program: p.spec.Command.Program, Args: p.spec.Command.Args, Dir: l.Dir, Env: l.Env,
-	}
+	secrets := redact.Secrets(l.Env)
 	if key != "" {
-		command.SecretValues = []string{key}
+		secrets = append(secrets, key)
 	}
-	process, err := l.Starter.Start(ctx, command)
+	process, err := l.Starter.Start(ctx, lane.Command{
+		Program: p.spec.Command.Program, Args: p.spec.Command.Args, Dir: l.Dir, Env: l.Env,
+		SecretValues: secrets,
+	})
 	if err != nil {
 		return nil, agent.FailSystem(agent.CodeProcessStartFailed, agent.StageProcessStart, err)
 	}
-	c := newConn(p, l, process, key)
+	c := newConn(p, l, process)
+	c.key, c.secrets = key, secrets
 	if err := c.open(ctx); err != nil {
 		if endErr := c.Close(context.WithoutCancel(ctx)); endErr != nil {
 			c.log().Error("agent not ended after a failed open", "error", endErr)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/internal/lane"
+	"dragoman/internal/redact"
 	wire "dragoman/wire/acp"
 	"dragoman/wire/agent"
 	"dragoman/wire/jsonrpc"
@@ -45,7 +46,7 @@ func (c *conn) failure(ctx context.Context, stage string, err error, certainty a
 	var reply *jsonrpc.Error
 	switch {
 	case errors.As(err, &reply):
-		return replyFailure(stage, reply, certainty)
+		return c.replyFailure(stage, reply, certainty)
 	case ctx.Err() != nil && !errors.Is(err, jsonrpc.ErrPeerClosed):
 		return agent.Fail(agent.CodeProtocolFailed, stage, context.Cause(ctx).Error())
 	case c.closing.Load():
@@ -56,11 +57,12 @@ func (c *conn) failure(ctx context.Context, stage string, err error, certainty a
 	return agent.Fail(agent.CodeProtocolFailed, stage, lane.Ending(ctx, c.process))
 }
 
-func replyFailure(stage string, reply *jsonrpc.Error, certainty agent.Certainty) *agent.Error {
+func (c *conn) replyFailure(stage string, reply *jsonrpc.Error, certainty agent.Certainty) *agent.Error {
 	detail := reply.Message
 	if extra := dataText(reply.Data); extra != "" && !strings.Contains(detail, extra) {
 		detail += ": " + extra
 	}
+	detail = redact.Redact(detail, c.secrets)
 	switch {
 	case agent.Quota(reply.Message), agent.Quota(string(reply.Data)):
 		return agent.FailQuota(stage, detail, certainty)

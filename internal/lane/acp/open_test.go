@@ -62,6 +62,9 @@ func TestOpenFailures(t *testing.T) {
 			"agent_protocol_error [session/new] no/no", "sessionId"},
 		{"resume isn't offered", how{launch: resume, handle: replies(map[string]string{"initialize": `{"protocolVersion":1}`})},
 			"agent_session_resume_unsupported [session/resume] no/no", "neither"},
+		{"a secret in the refusal", how{launch: func(l *lane.Launch) { l.Env = append(l.Env, "A_TOKEN=correct horse") },
+			handle: replies(map[string]string{"session/new": `!{"code":-1,"message":"bad key correct horse"}`})},
+			"agent_protocol_failed [session/new] yes/yes", "bad key [REDACTED]"},
 		{"load is refused", how{launch: resume, handle: replies(map[string]string{"session/load": `!{"code":-32002,"message":"no such session"}`})},
 			"agent_protocol_failed [session/load] yes/yes", "no such session"},
 	}

@@ -86,7 +86,7 @@ func mutate(r *rand.Rand, b []byte) []byte {
 
 // TestScanAgainstJsontext compares verdicts on mutated documents.
 func TestScanAgainstJsontext(t *testing.T) {
-	const documents = 30_000
+	const documents = 15_000
 	r := rand.New(rand.NewPCG(1, 2))
 	var s Scanner
 	broken := 0

@@ -36,12 +36,12 @@ type Key struct {
 // identities mean that nobody wrote in between (documents.md rule 1).
 type Stat struct {
 	Key
-	Size           int64
-	Mtime, Ctime   time.Time
-	Mode           fs.FileMode
-	UID, GID       uint32
-	Links          uint64
-	NotWritable    bool
+	Size         int64
+	Mtime, Ctime time.Time
+	Mode         fs.FileMode
+	UID, GID     uint32
+	Links        uint64
+	NotWritable  bool
 }
 
 // Same reports whether a and b show the same file in the same state.

@@ -1,0 +1,11 @@
+//go:build unix
+
+package buffer
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func errnoName(no syscall.Errno) string { return unix.ErrnoName(no) }

@@ -237,6 +237,13 @@ type Process interface {
 	Kill(ctx context.Context) error
 }
 
+// A TerminalProcess is a [Process] that may have a terminal.
+type TerminalProcess interface {
+	// SetSize sets the terminal's size in characters; without a terminal it
+	// is an error.
+	SetSize(cols, rows int) error
+}
+
 // ExitStatus is how a leader ended.
 type ExitStatus struct {
 	// Code is -1 when a signal ended it.

@@ -2,7 +2,9 @@ package proc
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -126,6 +128,14 @@ func (p *Process) Resize(size Size) error {
 		return ErrNoTerminal
 	}
 	return resize(p.streams.terminal, size)
+}
+
+// SetSize is Resize in the units of [lane.TerminalProcess].
+func (p *Process) SetSize(cols, rows int) error {
+	if cols < 1 || cols > math.MaxUint16 || rows < 1 || rows > math.MaxUint16 {
+		return fmt.Errorf("a terminal of %d columns and %d rows isn't possible", cols, rows)
+	}
+	return p.Resize(Size{Rows: uint16(rows), Cols: uint16(cols)})
 }
 
 // Contains reports whether pid is alive in the tree of p, the leader

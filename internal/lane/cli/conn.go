@@ -110,13 +110,14 @@ func (c *conn) setRunning(p lane.Process) {
 	c.running = p
 }
 
-// Resize changes the size of the running turn's terminal, if there is one.
+// Resize sets the size of the running turn's terminal. Between turns there is
+// none, and nothing to do; a later turn begins with the usual size.
 func (c *conn) Resize(cols, rows int) error {
 	c.mu.Lock()
-	p, ok := c.running.(lane.Resizer)
+	p, ok := c.running.(lane.TerminalProcess)
 	c.mu.Unlock()
-	if !ok || !c.spec.pty {
+	if !ok {
 		return nil
 	}
-	return p.Resize(cols, rows)
+	return p.SetSize(cols, rows)
 }

@@ -68,6 +68,7 @@ type session struct {
 	*lanetest.Sink
 	t     *testing.T
 	conn  lane.Conn
+	dir   string
 	turns uint64
 }
 
@@ -95,7 +96,7 @@ func openSession(t *testing.T, s *agent.Spec, starter lane.Starter, change func(
 			t.Errorf("Close: %v", err)
 		}
 	})
-	return &session{Sink: sink, t: t, conn: conn}, nil
+	return &session{Sink: sink, t: t, conn: conn, dir: l.Dir}, nil
 }
 
 // prompt runs one turn.

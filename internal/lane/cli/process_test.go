@@ -179,10 +179,7 @@ func TestCancelAndClose(t *testing.T) {
 			done := s.start("x", cancel)
 			ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 			defer stop()
-			for !strings.Contains(s.Text(1), "start\n") && ctx.Err() == nil {
-				n := len(s.Events())
-				s.Wait(ctx, func(*lanetest.Sink) bool { return len(s.Events()) > n })
-			}
+			s.Wait(ctx, func(k *lanetest.Sink) bool { return strings.Contains(k.Text(1), "start\n") })
 			want := "start\n"
 			if name == "cancel" {
 				want += "interrupted\n"
@@ -257,4 +254,30 @@ func TestMissingProgram(t *testing.T) {
 	}
 	_, err = s.prompt("hi", agent.Options{})
 	wantError(t, err, agent.CodeProcessStartFailed, agent.StageProcessStart)
+}
+
+func TestResize(t *testing.T) {
+	s := shell(t, `echo ready; while [ ! -f go ]; do sleep 0.02; done; stty size < /dev/stdout`, members{"stream": "pty"})
+	resize := s.conn.(lane.Resizer).Resize
+	if err := resize(100, 40); err != nil {
+		t.Errorf("between turns: %v", err)
+	}
+	done := s.start("x", make(chan struct{}))
+	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
+	defer stop()
+	if !s.Wait(ctx, func(k *lanetest.Sink) bool { return strings.Contains(k.Text(1), "ready\n") }) {
+		t.Fatal("the agent isn't ready")
+	}
+	if err := resize(0, 40); err == nil {
+		t.Error("a terminal without columns was accepted")
+	}
+	if err := resize(100, 40); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := <-done; out.Text != "ready\n40 100\n" {
+		t.Errorf("text %q", out.Text)
+	}
 }

@@ -390,3 +390,63 @@ func TestClientsSeeTheText(t *testing.T) {
 		_ = w.logs.Close()
 	})
 }
+
+// TestManyAtOnce edits, saves and searches from several goroutines; each edit
+// names its revision and is tried again when that is stale.
+func TestManyAtOnce(t *testing.T) {
+	const clients, each = 4, 40
+	w := newWorld(t)
+	w.write("f", "start\n")
+	b := w.openFile("f")
+	errs := make(chan error, clients)
+	for c := range clients {
+		go func() {
+			errs <- func() error {
+				for i := 0; i < each; {
+					info, err := w.set.Get(b)
+					if err != nil {
+						return err
+					}
+					_, err = w.set.Edit(EditParams{
+						Buffer: b, Revision: &info.Revision, Origin: Origin{Client: fmt.Sprint(c)},
+						Edits: []Edit{{span(info.LineCount-1, 0, info.LineCount-1, 0), fmt.Sprintf("%d\n", c)}},
+					})
+					if CodeOf(err) == Stale {
+						continue
+					}
+					if err != nil {
+						return err
+					}
+					i++
+					if i%10 == 0 {
+						if _, err := w.save(b); err != nil {
+							return err
+						}
+						if _, err := w.set.Matches(context.Background(), MatchesParams{Buffer: b, Query: "start"}); err != nil {
+							return err
+						}
+						if _, err := w.set.ReplaceAll(context.Background(), ReplaceParams{Buffer: b, Query: "start", With: "started"}); err != nil {
+							return err
+						}
+					}
+				}
+				return nil
+			}()
+		}()
+	}
+	for range clients {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	got := w.text(b)
+	w.mirror.check(b, got)
+	for c := range clients {
+		if n := strings.Count(got, fmt.Sprintf("%d\n", c)); n != each {
+			t.Errorf("client %d has %d lines", c, n)
+		}
+	}
+	if _, err := w.save(b); err != nil || w.read("f") != got {
+		t.Errorf("saved %q, %v", w.read("f"), err)
+	}
+}

@@ -131,7 +131,7 @@ func diskError(path string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &own):
-		return err
+		return own
 	case errors.As(err, &query):
 		e = badRequest("query", "syntax", "%v", err)
 	case errors.Is(err, charset.ErrBinary):

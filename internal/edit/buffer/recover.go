@@ -38,8 +38,8 @@ func (s *Set) Recover(id ID, o Origin) (Info, error) {
 		return Info{}, err
 	}
 	err = b.transact(nil, func(m moment) ([]text.Edit, commit, error) {
-		edits, ok := diff.Merge3(base, m.text, mine)
-		if !ok {
+		edits, ok := diff.Merge3(base.Text, m.text, mine)
+		if !ok || base.Kept {
 			edits = diff.Edits(m.text, mine)
 		}
 		return edits, commit{origin: o.because("recover"), exact: true, settle: func() { b.recovery = nil }}, nil
@@ -60,20 +60,20 @@ func (s *Set) Recover(id ID, o Origin) (Info, error) {
 
 // replay gives the text that a log's edits were made on and the one they led
 // to.
-func (s *Set) replay(b *Buffer, offer *RecoveryInfo) (base, mine text.Text, err error) {
-	base, ok, err := s.logs.Content(offer.ID)
-	if err == nil && !ok {
+func (s *Set) replay(b *Buffer, offer *RecoveryInfo) (base recovery.Content, mine text.Text, err error) {
+	base, err = s.logs.Content(offer.ID)
+	if err == nil && !base.OK {
 		if offer.BaseChanged {
 			e := conflict(ReasonDiskChanged, "the file that the edits of %s were made on is gone", b.id)
 			e.Disk = s.diskNow(b.path)
 			return base, mine, e
 		}
 		b.mu.Lock()
-		base = b.store.Saved()
+		base.Text = b.store.Saved()
 		b.mu.Unlock()
 	}
 	if err == nil {
-		mine, err = s.logs.Replay(offer.ID, base)
+		mine, err = s.logs.Replay(offer.ID, base.Text)
 	}
 	if errors.Is(err, recovery.ErrNotFound) {
 		return base, mine, fail(NotFound, "recovery log %s isn't there", offer.ID)

@@ -14,16 +14,13 @@ type Log struct {
 	store  *Store
 	header Header
 
-	mu   sync.Mutex
-	file *os.File
-	// content waits to be written, before pending.
-	content    text.Text
-	hasContent bool
-	pending    []byte
-	dropped    bool
+	mu sync.Mutex
+	unwritten
+	dropped bool
 
 	// writing is held while the file is written to.
 	writing sync.Mutex
+	file    *os.File
 }
 
 // ID is the log's, as Item names it.
@@ -44,11 +41,9 @@ func (l *Log) Keep(t text.Text) error {
 		return err
 	}
 	l.mu.Lock()
-	if l.dropped {
-		l.mu.Unlock()
-		return nil
+	if !l.dropped {
+		l.content, l.hasContent, l.kept = t, true, true
 	}
-	l.content, l.hasContent = t, true
 	l.mu.Unlock()
 	return l.flush()
 }
@@ -58,7 +53,7 @@ func (l *Log) Keep(t text.Text) error {
 func (l *Log) Drop() error {
 	l.mu.Lock()
 	already := l.dropped
-	l.dropped, l.pending, l.hasContent, l.content = true, nil, false, text.Text{}
+	l.dropped, l.unwritten = true, unwritten{}
 	l.mu.Unlock()
 	if already {
 		return nil
@@ -79,35 +74,46 @@ func (l *Log) Drop() error {
 	return err
 }
 
+// unwritten is what waits to be written.
+type unwritten struct {
+	pending []byte
+	// content goes before pending, but after the header, which is the first
+	// thing that was pending.
+	content    text.Text
+	hasContent bool
+	kept       bool
+}
+
+func (u unwritten) empty() bool { return len(u.pending) == 0 && !u.hasContent }
+
 // flush writes and syncs what waits. What couldn't be written waits on.
 func (l *Log) flush() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
-	pending, content, hasContent := l.pending, l.content, l.hasContent
-	idle := l.dropped || len(pending) == 0 && !hasContent
-	l.pending, l.content, l.hasContent = nil, text.Text{}, false
+	u, dropped := l.unwritten, l.dropped
+	l.unwritten = unwritten{}
 	l.mu.Unlock()
-	if idle {
+	if dropped || u.empty() {
 		return nil
 	}
-	err := l.write(pending, content, hasContent)
+	err := l.write(u)
 	if err == nil {
 		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.dropped {
-		l.pending = append(pending, l.pending...)
-		if hasContent && !l.hasContent {
-			l.content, l.hasContent = content, true
-		}
+		// Edits that came in the meantime follow; content can't have, since Keep
+		// flushes first.
+		u.pending = append(u.pending, l.pending...)
+		l.unwritten = u
 	}
 	return err
 }
 
 // write appends to the file; what a failure leaves in it is cut off again.
-func (l *Log) write(pending []byte, content text.Text, hasContent bool) error {
+func (l *Log) write(u unwritten) error {
 	if err := l.create(); err != nil {
 		return err
 	}
@@ -115,7 +121,7 @@ func (l *Log) write(pending []byte, content text.Text, hasContent bool) error {
 	if err != nil {
 		return err
 	}
-	if err = l.writeAll(pending, content, hasContent); err == nil {
+	if err = l.writeAll(u); err == nil {
 		err = l.file.Sync()
 	}
 	if err != nil {
@@ -124,29 +130,31 @@ func (l *Log) write(pending []byte, content text.Text, hasContent bool) error {
 	return err
 }
 
-func (l *Log) writeAll(pending []byte, content text.Text, hasContent bool) error {
-	// The header is the first thing that was pending; content follows it.
+func (l *Log) writeAll(u unwritten) error {
 	head := 0
-	if hasContent {
-		head = headerLen(pending)
+	if u.hasContent {
+		head = headerLen(u.pending)
 	}
-	if _, err := l.file.Write(pending[:head]); err != nil {
+	if _, err := l.file.Write(u.pending[:head]); err != nil {
 		return err
 	}
-	if hasContent {
-		if err := l.writeContent(content); err != nil {
+	if u.hasContent {
+		if err := l.writeContent(u); err != nil {
 			return err
 		}
 	}
-	_, err := l.file.Write(pending[head:])
+	_, err := l.file.Write(u.pending[head:])
 	return err
 }
 
-func (l *Log) writeContent(t text.Text) error {
+func (l *Log) writeContent(u unwritten) error {
 	kind := byte(kindContent)
+	if u.kept {
+		kind = kindKept
+	}
 	var buf, part []byte
-	for at := 0; at == 0 || at < t.Len(); at += contentPart {
-		part = t.Append(part[:0], at, min(at+contentPart, t.Len()))
+	for at := 0; at == 0 || at < u.content.Len(); at += contentPart {
+		part = u.content.Append(part[:0], at, min(at+contentPart, u.content.Len()))
 		buf = appendRecord(buf[:0], kind, part)
 		if _, err := l.file.Write(buf); err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 const (
 	kindHeader  = 'H' // the Header as JSON
 	kindContent = 'C' // the whole text starts anew with these bytes
+	kindKept    = 'K' // the same, by Keep: it stands for itself
 	kindMore    = 'B' // more bytes of it
 	kindEdit    = 'E' // start, end and text of one edit
 )
@@ -85,7 +86,7 @@ func readRecord(r *bufio.Reader) (kind byte, payload []byte, err error) {
 
 // read gives the header and the number of edits, and each content and edit to
 // the callbacks, which may be nil.
-func read(in io.Reader, content func(b []byte, first bool), edit func(text.Edit) error) (h Header, edits int, err error) {
+func read(in io.Reader, content func(kind byte, b []byte), edit func(text.Edit) error) (h Header, edits int, err error) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for n := 0; ; n++ {
 		kind, payload, err := readRecord(r)
@@ -105,12 +106,12 @@ func read(in io.Reader, content func(b []byte, first bool), edit func(text.Edit)
 			if err := json.Unmarshal(payload, &h); err != nil {
 				return h, edits, err
 			}
-		case kindContent, kindMore:
-			if kind == kindContent {
+		case kindContent, kindKept, kindMore:
+			if kind != kindMore {
 				edits = 0
 			}
 			if content != nil {
-				content(payload, kind == kindContent)
+				content(kind, payload)
 			}
 		case kindEdit:
 			e, err := parseEdit(payload)
@@ -139,18 +140,19 @@ func headerLen(b []byte) int {
 }
 
 // contentOf gives the last whole text that a log holds.
-func contentOf(in io.Reader) (t text.Text, ok bool, err error) {
+func contentOf(in io.Reader) (c Content, err error) {
 	var raw []byte
-	_, _, err = read(in, func(b []byte, first bool) {
-		if first {
-			raw = raw[:0]
+	_, _, err = read(in, func(kind byte, b []byte) {
+		if kind != kindMore {
+			raw, c.Kept = raw[:0], kind == kindKept
 		}
-		raw, ok = append(raw, b...), true
+		raw, c.OK = append(raw, b...), true
 	}, nil)
-	if err != nil || !ok {
-		return text.Text{}, false, err
+	if err != nil || !c.OK {
+		return Content{}, err
 	}
 	s := text.NewStore(text.Text{}, 0)
 	err = s.Apply([]text.Edit{{Text: raw}}, text.Step{})
-	return s.Snapshot(), err == nil, err
+	c.Text = s.Snapshot()
+	return c, err
 }

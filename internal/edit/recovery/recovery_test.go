@@ -41,11 +41,11 @@ func crash(t *testing.T, s *Store) *Store {
 
 func recovered(t *testing.T, s *Store, id string) string {
 	t.Helper()
-	base, ok, err := s.Content(id)
-	if err != nil || !ok {
-		t.Fatalf("content: %v, %v", ok, err)
+	base, err := s.Content(id)
+	if err != nil || !base.OK {
+		t.Fatalf("content: %+v, %v", base, err)
 	}
-	got, err := s.Replay(id, base)
+	got, err := s.Replay(id, base.Text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +162,8 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := &Store{dir: dir}
-		if base, ok, err := s.Content("x"); err == nil && ok {
-			_, _ = s.Replay("x", base)
+		if base, err := s.Content("x"); err == nil && base.OK {
+			_, _ = s.Replay("x", base.Text)
 		}
 	})
 }

@@ -201,15 +201,23 @@ func (s *Store) item(id string) (Item, error) {
 // Item gives one log that an earlier core left.
 func (s *Store) Item(id string) (Item, error) { return s.item(id) }
 
-// Content gives the base text that a log holds; ok is false if it holds none.
-func (s *Store) Content(id string) (base text.Text, ok bool, err error) {
+// A Content is the text in a log that its edits follow.
+type Content struct {
+	Text text.Text
+	// OK: the log holds one. Else its edits are of the file's text.
+	OK bool
+	// Kept: it isn't what the file held, but what it was to hold.
+	Kept bool
+}
+
+// Content gives the text that a log holds.
+func (s *Store) Content(id string) (Content, error) {
 	f, err := s.open(id)
 	if err != nil {
-		return text.Text{}, false, err
+		return Content{}, err
 	}
 	defer f.Close()
-	base, ok, err = contentOf(f)
-	return base, ok, err
+	return contentOf(f)
 }
 
 // Replay applies a log's edits to base: what Content gives, or else the file's
@@ -221,8 +229,8 @@ func (s *Store) Replay(id string, base text.Text) (text.Text, error) {
 	}
 	defer f.Close()
 	var edits []text.Edit
-	_, _, err = read(f, func(_ []byte, anew bool) {
-		if anew {
+	_, _, err = read(f, func(kind byte, _ []byte) {
+		if kind != kindMore {
 			edits = edits[:0]
 		}
 	}, func(e text.Edit) error {

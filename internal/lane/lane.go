@@ -40,12 +40,22 @@ type Plan interface {
 	Open(ctx context.Context, l Launch) (Conn, error)
 }
 
+// A LatePlan is a [Plan] whose Open may start nothing: what is wrong with the
+// environment's sources then shows at the first prompt (sidecar.md §2).
+type LatePlan interface {
+	// StartsLate reports that Open gets Launch.EnvError instead of failing
+	// before it, and returns it as the error of the first start.
+	StartsLate() bool
+}
+
 // A Launch is what Open needs beside the spec.
 type Launch struct {
 	// Dir is the absolute working folder; it exists.
 	Dir string
 	// Env is the child's whole environment, NAME=VALUE, resolved by policy.
 	Env []string
+	// EnvError is why Env couldn't be resolved, for a [LatePlan] only.
+	EnvError error
 	// Options to apply before Open returns.
 	Options agent.Options
 	// Resume is the agent's own session id, "" for a new session.

@@ -72,7 +72,8 @@ type Prepared struct {
 
 // Prepare checks a request in the order of sidecar.md §2: spec, environment
 // policy, what of the lane concerns it, options and resume and MCP servers by
-// the lane, environment resolved, working folder. The first failure is
+// the lane, environment resolved (a [lane.LatePlan] tells that later), working
+// folder. The first failure is
 // returned, an [*agent.SpecError] or an [*agent.Error]. Nothing is started.
 func (o *Opener) Prepare(r Request) (*Prepared, error) {
 	spec, plan, err := o.parse(r.Spec)
@@ -92,16 +93,16 @@ func (o *Opener) Prepare(r Request) (*Prepared, error) {
 	if err := plan.Check(r.Options, resume); err != nil {
 		return nil, err
 	}
-	vars, err := env.Resolve(o.HostEnv, spec.Command.Env, r.Env)
-	if err != nil {
-		return nil, err
+	vars, envErr := env.Resolve(o.HostEnv, spec.Command.Env, r.Env)
+	if late, ok := plan.(lane.LatePlan); envErr != nil && (!ok || !late.StartsLate()) {
+		return nil, envErr
 	}
 	dir, err := o.folder(r.Cwd, spec.Command.Cwd)
 	if err != nil {
 		return nil, err
 	}
 	return &Prepared{Spec: spec, plan: plan, launch: lane.Launch{
-		Dir: dir, Env: vars.Vars, Options: r.Options, Resume: resume, Workspace: r.Workspace,
+		Dir: dir, Env: vars.Vars, EnvError: envErr, Options: r.Options, Resume: resume, Workspace: r.Workspace,
 		ConnectTimeout: orDefault(o.ConnectTimeout, DefaultConnectTimeout),
 		OpenTimeout:    orDefault(o.OpenTimeout, DefaultOpenTimeout),
 		Starter:        redacting{o.Starter, vars.Secrets},

@@ -104,6 +104,26 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 }
 
+// StartsLate is what the spec's id says.
+func (p stepPlan) StartsLate() bool { return strings.Contains(p.id, "late") }
+
+// TestLatePlan: a plan that starts nothing at open is told what is wrong with
+// the environment, and tells it when something starts.
+func TestLatePlan(t *testing.T) {
+	missing := spec("late", `{"sanitized":{"set":{"A":{"hostEnv":"XDG_RUNTIME_DIR"}}}}`)
+	p, err := newOpener().Prepare(Request{Spec: missing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *agent.Error
+	if !errors.As(p.launch.EnvError, &e) || e.Code != agent.CodeEnvSourceUnavailable {
+		t.Errorf("the launch's error is %v", p.launch.EnvError)
+	}
+	if p, err := newOpener().Prepare(Request{Spec: spec("late", "null")}); err != nil || p.launch.EnvError != nil {
+		t.Errorf("without a fault: %v, %+v", err, p)
+	}
+}
+
 func TestFolderThatIsAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -15,6 +15,9 @@ const stageOpen = "cli/open"
 // maxSessionID is the longest session id in bytes that openArgs may print.
 const maxSessionID = 4 << 10
 
+// StartsLate: nothing runs before the first prompt, or openArgs.
+func (p *spec) StartsLate() bool { return true }
+
 // Open starts nothing, unless openArgs asks the agent for a session id.
 func (p *spec) Open(ctx context.Context, l lane.Launch) (lane.Conn, error) {
 	c := newConn(p, l)

@@ -247,6 +247,23 @@ func TestReceipt(t *testing.T) {
 	}
 }
 
+// TestEnvError: an environment that can't be resolved shows at the first
+// start.
+func TestEnvError(t *testing.T) {
+	missing := agent.Fail(agent.CodeEnvSourceUnavailable, agent.StageEnvResolve, "X")
+	change := func(l *lane.Launch) { l.EnvError = missing }
+	s, err := openSession(t, specOf(t, "/bin/sh", []string{"-c", "cat"}, nil), processes, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, err = s.prompt("hi", agent.Options{})
+		wantError(t, err, agent.CodeEnvSourceUnavailable, agent.StageEnvResolve)
+	}
+	_, err = openSession(t, specOf(t, "/bin/sh", []string{"-c", "cat"}, members{"openArgs": []string{"x"}}), processes, change)
+	wantError(t, err, agent.CodeEnvSourceUnavailable, agent.StageEnvResolve)
+}
+
 func TestMissingProgram(t *testing.T) {
 	s, err := openSession(t, specOf(t, "/nonexistent/x", nil, nil), processes, nil)
 	if err != nil {

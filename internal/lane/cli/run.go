@@ -44,6 +44,9 @@ func (e ending) String() string {
 // tree is left when it returns. The end of ctx and of cancel end it. Its
 // error is that of the start.
 func (c *conn) run(ctx context.Context, k call, env []string, out io.Writer, cancel <-chan struct{}) (ending, error) {
+	if c.launch.EnvError != nil {
+		return ending{}, c.launch.EnvError
+	}
 	stdin := lane.StdinPipe
 	if k.stdin == nil {
 		stdin = lane.StdinNull

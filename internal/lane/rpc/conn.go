@@ -38,6 +38,8 @@ type conn struct {
 	current *turn // runs, or was given up and has not ended at the agent
 	closed  bool
 	locked  bool // a turn had an uncertain effect: only a close helps
+	// abandoned: we ended a turn that the agent is still at.
+	abandoned bool
 }
 
 // Info is what the spec says, and the agent's id.
@@ -183,7 +185,7 @@ func (c *conn) Close(ctx context.Context) error {
 	c.mu.Lock()
 	first := !c.closed
 	c.closed = true
-	idle := c.current == nil
+	idle := c.current == nil && !c.abandoned
 	c.mu.Unlock()
 	c.stop()
 	c.turns.Wait()

@@ -235,13 +235,23 @@ func TestSessionClose(t *testing.T) {
 		if !slices.Equal(seen, []string{"bye"}) || time.Since(start) != closeWait {
 			t.Errorf("calls %q in %v", seen, time.Since(start))
 		}
-		seen = nil
-		s := openSession(t, spec, h)
-		go s.prompt("hi")
-		time.Sleep(time.Second)
-		s.close()
-		if slices.Contains(seen, "bye") {
-			t.Errorf("calls with a turn running: %q", seen)
+		// Whether the close or the end of its context ends a running turn: the
+		// agent is still at it.
+		for _, stop := range []bool{false, true} {
+			seen = nil
+			s := openSession(t, spec, h)
+			ctx, cancel := context.WithCancel(t.Context())
+			go s.conn.Prompt(ctx, lane.Turn{Number: 1, Text: "hi", Cancel: make(chan struct{})})
+			time.Sleep(time.Second)
+			if stop {
+				cancel()
+				synctest.Wait()
+			}
+			s.close()
+			cancel()
+			if slices.Contains(seen, "bye") {
+				t.Errorf("calls with a turn running: %q", seen)
+			}
 		}
 	})
 }

@@ -217,6 +217,9 @@ func (x *turn) wait(cancel <-chan struct{}) (agent.Outcome, error) {
 func (x *turn) closing() agent.Outcome {
 	out := x.soFar()
 	out.StopReason, out.Usage = agent.StopCancelled, nil
+	x.conn.mu.Lock()
+	x.conn.abandoned = true
+	x.conn.mu.Unlock()
 	x.finish(out, nil)
 	return out
 }

@@ -37,7 +37,8 @@ var (
 // returns the output of `completed`: a JSON object by its bytes, nil for
 // none. ctx ends when the request is cancelled. A handler that then returns
 // ctx.Err() or context.Cause(ctx) acknowledges the cancel; one that completes
-// all the same has won the race, which is no error. An [*Error] is sent as it
+// all the same has won the race, which is no error. ErrCancelled says in any
+// case that the work was cancelled, by whomever. An [*Error] is sent as it
 // is, any other error with the code FAILED.
 type Handler func(ctx context.Context, r *Request) (output []byte, err error)
 

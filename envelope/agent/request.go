@@ -76,7 +76,7 @@ func (r *Request) ending(output []byte, err error) *envelope.Envelope {
 	switch {
 	case err == nil:
 		return &envelope.Envelope{Kind: envelope.Event, RequestID: r.ID, Event: envelope.EventCompleted, Output: output}
-	case stopped && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(r.ctx))):
+	case errors.Is(err, ErrCancelled), stopped && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(r.ctx))):
 		return &envelope.Envelope{Kind: envelope.Event, RequestID: r.ID, Event: envelope.EventCancelled}
 	}
 	var own *Error

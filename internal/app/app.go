@@ -37,8 +37,9 @@ type Env struct {
 	Stdio
 	// Environ is NAME=VALUE, the process's own.
 	Environ []string
-	// Self is argv[0] as called.
+	// Self is argv[0] as called, Args is what follows it.
 	Self string
+	Args []string
 }
 
 // Getenv returns the value of name in Environ, "" when unset.
@@ -78,10 +79,15 @@ func (e *ExitError) Unwrap() error { return e.Err }
 func verbs(e *Env) []*cobra.Command {
 	return []*cobra.Command{
 		newAgents(e),
+		newAttach(e),
+		newCall(e),
+		newCore(e),
+		newDocs(e),
 		newDouble(e),
 		newFixtureAgent(e),
 		newRequest(e),
 		newRun(e),
+		newSchema(e),
 		newServe(e),
 		newValidate(e),
 		newVersion(e),
@@ -91,7 +97,7 @@ func verbs(e *Env) []*cobra.Command {
 // Main runs one command line and returns its exit code. argv includes the
 // program's name.
 func Main(argv []string, std Stdio, environ []string) int {
-	e := &Env{Stdio: std, Environ: environ, Self: argv[0]}
+	e := &Env{Stdio: std, Environ: environ, Self: argv[0], Args: argv[1:]}
 	return run(context.Background(), e, argv[1:])
 }
 

@@ -10,8 +10,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
+	"dragoman/wire/core"
 	"dragoman/wire/envelope"
 	"dragoman/wire/ndjson"
+	"dragoman/wire/op"
 )
 
 // A finding is what is wrong with a line.
@@ -45,7 +47,28 @@ func dialects() []dialect {
 			},
 			judge: judgeEnvelope,
 		},
+		{
+			name: "core", short: "lines of the core protocol: requests, responses and events",
+			maxLineBytes: core.MaxLine,
+			tooLong: func(size int64) *finding {
+				return coreFinding(core.LineError(&ndjson.LineTooLongError{Limit: core.MaxLine, Size: size}))
+			},
+			judge: judgeCore,
+		},
 	}
+}
+
+func judgeCore() judge {
+	c := core.NewChecker()
+	return func(line []byte) *finding { return coreFinding(c.Check(line)) }
+}
+
+func coreFinding(e *op.Error) *finding {
+	if e == nil {
+		return nil
+	}
+	offset, _ := e.Data["offset"].(int)
+	return &finding{string(e.Code), offset, e.Message}
 }
 
 func judgeEnvelope() judge {

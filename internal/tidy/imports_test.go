@@ -52,6 +52,7 @@ var table = []row{
 	{"internal/rig", []string{"internal/testmodel"}, "a host that shares no code with what it tests"},
 	{"internal/fixture", []string{"wire/..."}, "an agent is a stranger"},
 	{"internal/tidy", nil, "rules need no code"},
+	{"docs/...", nil, "pages are data"},
 	{"internal/gen", []string{"wire/..."}, "derived from declarations alone"},
 	{"internal/app", []string{"*"}, "the composition root"},
 	{"internal/...", []string{"wire/...", "internal/...", "client"}, "not yet narrowed"},

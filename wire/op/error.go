@@ -73,9 +73,12 @@ type Data map[string]any
 // An Error is a failure as the wire knows it. Message names the thing and
 // the limit; it never holds a secret or a stack.
 type Error struct {
-	Code    Code   `json:"code"`
+	// Code is for programs.
+	Code Code `json:"code"`
+	// Message is for people.
 	Message string `json:"message"`
-	Data    Data   `json:"data,omitempty"`
+	// Data is what the code's rule in core.md §4 says, with a reason.
+	Data Data `json:"data,omitempty"`
 }
 
 // Error is the code and the message.

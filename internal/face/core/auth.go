@@ -32,7 +32,7 @@ func (c *conn) authenticate(in io.Reader) (io.Reader, error) {
 	late := time.AfterFunc(firstLineWait, func() { c.client.Finish() })
 	head, err := readFirstLine(in)
 	if err != nil || !late.Stop() {
-		c.refuse(nullID)
+		c.refuse(core.NullID)
 		return nil, errRefused
 	}
 	line, _, _ := bytes.Cut(head, []byte("\n"))
@@ -79,17 +79,17 @@ func readFirstLine(in io.Reader) ([]byte, error) {
 func helloToken(line []byte) (id []byte, token string, ok bool) {
 	line = bytes.TrimPrefix(bytes.TrimSuffix(line, []byte("\r")), []byte("\xef\xbb\xbf"))
 	var s ndjson.Scanner
-	s.Limits.Depth = MaxDepth
+	s.Limits.Depth = core.MaxDepth
 	if s.Scan(line) != nil {
-		return nullID, "", false
+		return core.NullID, "", false
 	}
-	r, err := parseRequest(&s, line)
-	if err != nil || r.op != core.SessionHello.Name {
-		return r.id, "", false
+	r, err := core.ParseRequest(&s, line)
+	if err != nil || r.Op != core.SessionHello.Name {
+		return r.ID, "", false
 	}
-	p, err := core.SessionHello.Decode(r.params)
+	p, err := core.SessionHello.Decode(r.Params)
 	if err != nil {
-		return r.id, "", false
+		return r.ID, "", false
 	}
-	return r.id, p.Token, p.Token != ""
+	return r.ID, p.Token, p.Token != ""
 }

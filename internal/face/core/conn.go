@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -37,15 +36,12 @@ func encode(v any) ([]byte, error) {
 
 // A conn is one connection.
 type conn struct {
-	srv    *Server
-	peer   Peer
-	client *hub.Client
-	ctx    context.Context
-	wg     sync.WaitGroup
-	order  order
-	// leaving ends the connection behind the next response.
-	leaving atomic.Bool
-
+	srv      *Server
+	peer     Peer
+	client   *hub.Client
+	ctx      context.Context
+	wg       sync.WaitGroup
+	order    order
 	mu       sync.Mutex
 	inFlight map[string]struct{}
 	info     core.ClientInfo // ClientID is "" until hello
@@ -75,9 +71,9 @@ func (c *conn) read(in io.Reader) error {
 		}
 		in = rest
 	}
-	lines := ndjson.NewReader(in, ndjson.ReaderOptions{MaxLineBytes: MaxLine, DropBOM: true})
+	lines := ndjson.NewReader(in, ndjson.ReaderOptions{MaxLineBytes: core.MaxLine, DropBOM: true})
 	var scanner ndjson.Scanner
-	scanner.Limits.Depth = MaxDepth
+	scanner.Limits.Depth = core.MaxDepth
 	for {
 		if err := c.client.WaitRoom(c.ctx); err != nil {
 			return nil
@@ -90,26 +86,26 @@ func (c *conn) read(in io.Reader) error {
 		if !isLineError(err) {
 			return endOfInput(err)
 		}
-		c.client.Send(errorLine(nullID, lineError(err)))
+		c.client.Send(errorLine(core.NullID, core.LineError(err)))
 	}
 }
 
 // handle answers or starts one line.
 func (c *conn) handle(s *ndjson.Scanner, line []byte) {
 	if err := s.Scan(line); err != nil {
-		c.client.Send(errorLine(nullID, lineError(err)))
+		c.client.Send(errorLine(core.NullID, core.LineError(err)))
 		return
 	}
-	r, err := parseRequest(s, line)
+	r, err := core.ParseRequest(s, line)
 	if err != nil {
 		e, _ := op.AsError(err)
-		c.client.Send(errorLine(r.id, e))
+		c.client.Send(errorLine(r.ID, e))
 		return
 	}
-	if e := c.enter(r.id); e != nil {
-		id := r.id
+	if e := c.enter(r.ID); e != nil {
+		id := r.ID
 		if e.Code == op.CodeBadRequest {
-			id = nullID
+			id = core.NullID
 		}
 		c.client.Send(errorLine(id, e))
 		return
@@ -124,8 +120,8 @@ func (c *conn) enter(id []byte) *op.Error {
 	if _, twice := c.inFlight[string(id)]; twice {
 		return op.BadRequest("id", "id_in_flight").With("id", jsontext.Value(id))
 	}
-	if len(c.inFlight) >= MaxInFlight {
-		return op.Fail(op.CodeOverloaded, "%d requests are in flight", MaxInFlight)
+	if len(c.inFlight) >= core.MaxInFlight {
+		return op.Fail(op.CodeOverloaded, "%d requests are in flight", core.MaxInFlight)
 	}
 	c.inFlight[string(id)] = struct{}{}
 	return nil
@@ -149,14 +145,14 @@ func (c *conn) call() op.Call {
 func (c *conn) attached() bool { return c.call().Client != "" }
 
 // dispatch finds the row, checks and decodes, and runs the handler.
-func (c *conn) dispatch(r request) {
+func (c *conn) dispatch(r core.Request) {
 	began := time.Now()
-	row, ok := c.srv.opts.Mux.Lookup(r.op)
+	row, ok := c.srv.opts.Mux.Lookup(r.Op)
 	if !ok {
-		c.fail(r, began, op.Fail(op.CodeUnknownOp, "no operation %q", r.op))
+		c.fail(r, began, op.Fail(op.CodeUnknownOp, "no operation %q", r.Op))
 		return
 	}
-	if err := c.peer.Access.Allows(r.op, row.Desc.Effect); err != nil {
+	if err := c.peer.Access.Allows(r.Op, row.Desc.Effect); err != nil {
 		c.fail(r, began, err)
 		return
 	}
@@ -164,7 +160,7 @@ func (c *conn) dispatch(r request) {
 		c.fail(r, began, op.BadRequest("", "hello_required"))
 		return
 	}
-	params, err := row.Decode(r.params)
+	params, err := row.Decode(r.Params)
 	if err != nil {
 		c.fail(r, began, err)
 		return
@@ -173,7 +169,7 @@ func (c *conn) dispatch(r request) {
 		c.hello(r, began, hello)
 		return
 	}
-	r.params = nil // the line's memory is read over from here on
+	r.Params = nil // the line's memory is read over from here on
 	t := &task{conn: c, request: r, row: row, params: params, began: began, call: c.call()}
 	t.done, t.ended = make(chan struct{}), make(chan struct{})
 	t.ticket = c.order.take(row.Desc, c.srv.opts.Mux.Keys(row, params), t.done, t.ended)
@@ -185,23 +181,20 @@ func (c *conn) dispatch(r request) {
 }
 
 // fail answers with an error.
-func (c *conn) fail(r request, began time.Time, err error) {
-	e := c.srv.wireError(r.op, err)
-	c.srv.stats.add(r.op, time.Since(began), failed)
-	c.leave(r.id)
-	c.client.Send(errorLine(r.id, e))
+func (c *conn) fail(r core.Request, began time.Time, err error) {
+	e := c.srv.wireError(r.Op, err)
+	c.srv.stats.add(r.Op, time.Since(began), failed)
+	c.leave(r.ID)
+	c.client.Send(errorLine(r.ID, e))
 }
 
 // succeed answers with a result that is encoded already.
-func (c *conn) succeed(r request, began time.Time, result []byte) {
-	if size := len(result) + len(r.id) + 40; size > MaxLine {
-		c.fail(r, began, op.TooLarge("the result", MaxLine, int64(size)))
+func (c *conn) succeed(r core.Request, began time.Time, result []byte) {
+	if size := len(result) + len(r.ID) + 40; size > core.MaxLine {
+		c.fail(r, began, op.TooLarge("the result", core.MaxLine, int64(size)))
 		return
 	}
-	c.srv.stats.add(r.op, time.Since(began), succeeded)
-	c.leave(r.id)
-	c.client.Send(okLine(r.id, result))
-	if c.leaving.Load() {
-		c.client.Finish()
-	}
+	c.srv.stats.add(r.Op, time.Since(began), succeeded)
+	c.leave(r.ID)
+	c.client.Send(okLine(r.ID, result))
 }

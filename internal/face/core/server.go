@@ -73,7 +73,7 @@ func New(o Options) *Server {
 	}
 	if o.Limits == (core.Limits{}) {
 		o.Limits = core.Limits{
-			LineBytes: MaxLine, InFlight: MaxInFlight,
+			LineBytes: core.MaxLine, InFlight: core.MaxInFlight,
 			QueueBytes: hub.DefaultQueueBytes, RingBytes: hub.DefaultRingBytes,
 		}
 	}

@@ -51,7 +51,7 @@ func chooseUnit(names []string) (op.Unit, error) {
 }
 
 // hello attaches the connection.
-func (c *conn) hello(r request, began time.Time, p core.SessionHelloParams) {
+func (c *conn) hello(r core.Request, began time.Time, p core.SessionHelloParams) {
 	a, err := c.attachment(p)
 	if err != nil {
 		c.fail(r, began, err)
@@ -67,16 +67,16 @@ func (c *conn) hello(r request, began time.Time, p core.SessionHelloParams) {
 	c.unit = a.Unit
 	info := c.info
 	c.mu.Unlock()
-	c.leave(r.id)
+	c.leave(r.ID)
 	c.srv.attach(c)
 	c.client.Attach(a, func(place hub.Place) []byte {
 		raw, err := encode(c.srv.helloResult(info, a, place))
 		if err != nil {
-			return errorLine(r.id, c.srv.wireError(r.op, err))
+			return errorLine(r.ID, c.srv.wireError(r.Op, err))
 		}
-		return okLine(r.id, raw)
+		return okLine(r.ID, raw)
 	})
-	c.srv.stats.add(r.op, time.Since(began), succeeded)
+	c.srv.stats.add(r.Op, time.Since(began), succeeded)
 	select {
 	case <-c.client.Done():
 		c.srv.forget(info.ClientID)
@@ -163,11 +163,11 @@ func within(folder, path string) bool {
 
 // connOf is the connection of a call that came over one.
 func connOf(ctx context.Context) (*conn, error) {
-	c, ok := ctx.Value(connKey{}).(*conn)
-	if !ok || !c.attached() {
+	t := taskOf(ctx)
+	if t == nil || !t.conn.attached() {
 		return nil, op.BadRequest("", "hello_required")
 	}
-	return c, nil
+	return t.conn, nil
 }
 
 func (s *Server) subscribe(ctx context.Context, _ op.Call, p core.SessionSubscribeParams) (core.None, error) {
@@ -206,19 +206,9 @@ func (s *Server) detach(ctx context.Context, _ op.Call, p core.SessionDetachPara
 	if c == nil {
 		return core.None{}, op.NotFound("client", p.ClientID)
 	}
-	if c == own(ctx) {
-		// The caller's own connection ends behind this response.
-		c.leaving.Store(true)
-		return core.None{}, nil
-	}
-	c.client.Finish()
+	// It may be the caller's own connection: that ends behind the response.
+	afterAnswer(ctx, c.client.Finish)
 	return core.None{}, nil
-}
-
-// own is the connection of a call, nil for a call without one.
-func own(ctx context.Context) *conn {
-	c, _ := ctx.Value(connKey{}).(*conn)
-	return c
 }
 
 func (s *Server) ping(context.Context, op.Call, core.None) (core.None, error) {
@@ -258,7 +248,7 @@ func (s *Server) describe(_ context.Context, _ op.Call, p core.SessionDescribePa
 	return r, nil
 }
 
-func (s *Server) shutdown(_ context.Context, _ op.Call, p core.SessionShutdownParams) (core.None, error) {
+func (s *Server) shutdown(ctx context.Context, _ op.Call, p core.SessionShutdownParams) (core.None, error) {
 	runs, buffers := s.opts.Runs.Active(), []string{}
 	if s.opts.Unsaved != nil {
 		buffers = s.opts.Unsaved()
@@ -281,7 +271,9 @@ func (s *Server) shutdown(_ context.Context, _ op.Call, p core.SessionShutdownPa
 		word = "drain"
 	}
 	if s.opts.Shutdown != nil {
-		s.shutOnce.Do(func() { s.wg.Go(func() { s.opts.Shutdown(word) }) })
+		afterAnswer(ctx, func() {
+			s.shutOnce.Do(func() { s.wg.Go(func() { s.opts.Shutdown(word) }) })
+		})
 	}
 	return core.None{}, nil
 }

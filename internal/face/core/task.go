@@ -7,13 +7,14 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/wire/core"
 	"dragoman/wire/op"
 )
 
 // A task is one request on its way through a handler.
 type task struct {
 	conn    *conn
-	request request
+	request core.Request
 	row     *op.Row
 	params  any
 	call    op.Call
@@ -22,14 +23,32 @@ type task struct {
 	done    chan struct{}
 	ended   chan struct{}
 	once    sync.Once
+	// after is called behind the response.
+	after func()
 }
 
-// withConn gives the handlers of this package their connection.
+// context gives the handlers of this package their task.
 func (t *task) context() context.Context {
-	return context.WithValue(t.conn.ctx, connKey{}, t.conn)
+	return context.WithValue(t.conn.ctx, taskKey{}, t)
 }
 
-type connKey struct{}
+type taskKey struct{}
+
+// taskOf is the task of a call that came over a connection, else nil.
+func taskOf(ctx context.Context) *task {
+	t, _ := ctx.Value(taskKey{}).(*task)
+	return t
+}
+
+// afterAnswer calls f behind the response of the call, or at once where
+// there is none.
+func afterAnswer(ctx context.Context, f func()) {
+	if t := taskOf(ctx); t != nil {
+		t.after = f
+		return
+	}
+	f()
+}
 
 // run runs an operation that doesn't stream. A handler that overstays is
 // answered for; its connection's order still waits for it.
@@ -74,6 +93,9 @@ func (t *task) answer(result any, err error) {
 			return
 		}
 		t.conn.succeed(t.request, t.began, raw)
+		if t.after != nil {
+			t.after()
+		}
 	})
 }
 

@@ -42,7 +42,7 @@ func (x *turn) certainty() agent.Certainty {
 }
 
 func (x *turn) certaintyLocked() agent.Certainty {
-	if x.text.Len() == 0 && x.usage.Zero() {
+	if !x.said && x.usage.Zero() {
 		return agent.Certain
 	}
 	return agent.Uncertain

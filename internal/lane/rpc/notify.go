@@ -106,6 +106,7 @@ func (x *turn) chunk(text string) {
 	fits, cut := x.output.Text(text)
 	x.mu.Lock()
 	x.text.WriteString(fits)
+	x.said = x.said || text != ""
 	x.mu.Unlock()
 	x.conn.emit(x.ctx, x.number, fits)
 	if cut {

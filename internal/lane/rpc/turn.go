@@ -44,6 +44,7 @@ type turn struct {
 	told    chan struct{} // closed when the agent was told of a cancel
 	early   []completed   // before the reply
 	text    strings.Builder
+	said    bool // there was text, whether it fitted or not
 	usage   *agent.Usage
 	mark    []byte // the params of the last failure mark
 	cut     bool

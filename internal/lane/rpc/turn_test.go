@@ -149,6 +149,7 @@ func TestTurnErrors(t *testing.T) {
 		{"an error that is null", nil, []string{`{"id":%ID,"result":{},"error":null}`}, agent.CodeRemoteError, stageCall, agent.FlagsFinal, ""},
 		{"a quota", nil, []string{`{"id":%ID,"error":{"message":"usage limit reached"}}`}, agent.CodeQuotaExhausted, stageCall, agent.FlagsRetry, "usage limit"},
 		{"a quota after output", nil, []string{delta("x"), `{"id":%ID,"error":"Usage Limit"}`}, agent.CodeQuotaExhausted, stageCall, agent.FlagsBroken, ""},
+		{"a quota after output that was cut", obj{"maxOutputBytes": 0}, []string{delta("x"), `{"id":%ID,"error":"Usage Limit"}`}, agent.CodeQuotaExhausted, stageCall, agent.FlagsBroken, ""},
 		{"no turn id", nil, []string{`{"id":%ID,"result":{"turn":{}}}`}, agent.CodeTurnIDMissing, stagePrompt, agent.FlagsBroken, ""},
 		{"a mark", mark, []string{accepted, failed("boom"), doneT1}, agent.CodeTurnFailed, agent.StagePrompt, agent.FlagsRetry, "boom"},
 		{"the last mark", mark, []string{accepted, failed("one"), failed("two"), doneT1}, agent.CodeTurnFailed, agent.StagePrompt, agent.FlagsRetry, "two"},

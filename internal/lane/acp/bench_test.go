@@ -32,7 +32,9 @@ func BenchmarkChunks(b *testing.B) {
 	sink := &counter{}
 	c := &conn{l: lane.Launch{Sink: sink}}
 	c.life, c.end = context.WithCancel(context.Background())
+	c.host, c.mute = context.WithCancel(c.life)
 	defer c.end()
+	defer c.mute()
 	c.outside = newTurn(c.life, 0, nil)
 	w := ndjson.NewWriter(io.Discard, ndjson.WriterOptions{})
 	defer w.Close()

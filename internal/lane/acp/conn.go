@@ -15,8 +15,8 @@ import (
 	"dragoman/wire/ndjson"
 )
 
-// partingWait bounds how long a close waits for the last messages to the
-// agent (the cancel and the cancelled answers) to be written.
+// partingWait bounds how long the end of a turn waits for its questions to be
+// answered, and a close for the last messages to be written.
 const partingWait = time.Second
 
 // conn is one session: a process, a peer, and what the agent has told.
@@ -30,18 +30,20 @@ type conn struct {
 	process lane.Process
 	writer  *ndjson.Writer
 	peer    *jsonrpc.Peer
-	// life ends when Close begins, link when the agent's output has ended,
-	// too. served is closed when the reading goroutine is gone.
-	life, link context.Context
-	end, sever context.CancelFunc
-	served     chan struct{}
-	closing    atomic.Bool
+	// life ends when Close has said goodbye, link when the agent's output has
+	// ended, too, and host when the session begins to close: then nothing more
+	// is emitted. served is closed when the reading goroutine is gone.
+	life, link, host context.Context
+	end, sever, mute context.CancelFunc
+	served           chan struct{}
+	closing          atomic.Bool
 	// restored: history may be told until the first prompt is sent.
 	restored atomic.Bool
 	// heard is when the last update came, in ns since the epoch.
 	heard atomic.Int64
-	// held: an event waits for the host, which holds back the agent's answer.
-	held atomic.Bool
+	// emitting is held while an update is handled and emitted. Who holds it
+	// knows that no event is on its way. It is taken before mu.
+	emitting sync.Mutex
 
 	// outside takes what belongs to no turn.
 	outside *turn
@@ -66,6 +68,7 @@ func newConn(p *plan, l lane.Launch, process lane.Process) *conn {
 	c := &conn{plan: p, l: l, process: process, served: make(chan struct{})}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.link, c.sever = context.WithCancel(c.life)
+	c.host, c.mute = context.WithCancel(c.life)
 	c.outside = newTurn(c.link, 0, nil)
 	c.writer = ndjson.NewWriter(process.Stdin(), ndjson.WriterOptions{})
 	c.peer = jsonrpc.NewPeer(&output{c}, c.writer, jsonrpc.Options{
@@ -118,7 +121,9 @@ func (c *conn) problem(p jsonrpc.Problem) {
 	if !p.Repaired {
 		return
 	}
-	c.l.Sink.Emit(c.life, &agent.Event{
+	c.emitting.Lock()
+	defer c.emitting.Unlock()
+	c.emit(&agent.Event{
 		Kind: agent.KindNotice, Turn: c.current().number,
 		Notice: &agent.Notice{
 			Level: "warning", Code: "agent_line_repaired",
@@ -181,6 +186,7 @@ func (c *conn) Close(ctx context.Context) error {
 	if c.closed {
 		return nil
 	}
+	c.mute()
 	if !c.closing.Swap(true) {
 		c.part(ctx)
 	}
@@ -202,10 +208,10 @@ func (c *conn) part(ctx context.Context) {
 	if t := c.current(); t != c.outside {
 		c.sendCancel()
 		t.dismiss()
-		t.settled(ctx)
+		t.settled()
 	}
 	c.outside.dismiss()
-	c.outside.settled(ctx)
+	c.outside.settled()
 	if err := c.writer.Flush(ctx); err != nil {
 		c.log().Debug("last words to the agent", "error", err)
 	}

@@ -64,7 +64,9 @@ func FuzzAgentOutput(f *testing.F) {
 		sink := &validator{t: t}
 		c := &conn{l: lane.Launch{Sink: sink}}
 		c.life, c.end = context.WithCancel(context.Background())
+		c.host, c.mute = context.WithCancel(c.life)
 		defer c.end()
+		defer c.mute()
 		c.link, c.sever = context.WithCancel(c.life)
 		defer c.sever()
 		limit := int64(1000)

@@ -40,11 +40,10 @@ func (c *conn) permission(r *jsonrpc.Request) {
 		c.answered(r, r.Fail(&jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "toolCall and options are required"}))
 		return
 	}
-	if t.ask.Err() != nil || c.closing.Load() || c.isFenced(t) {
+	if c.closing.Load() || c.isFenced(t) || !t.opened() {
 		c.reply(r, wire.Cancelled())
 		return
 	}
-	t.opened()
 	r.Go(func(ctx context.Context, r *jsonrpc.Request) {
 		defer t.answeredOne()
 		ctx, cancel := context.WithCancel(ctx)

@@ -22,6 +22,9 @@ const (
 	// their reply to session/load (docs/decisions/030).
 	replayQuiet = 100 * time.Millisecond
 	replayMax   = 2 * time.Second
+	// heldRetry is how often the cancel clock looks again while the host
+	// doesn't take an event.
+	heldRetry = 100 * time.Millisecond
 )
 
 // errTurnCancelled is the cause of a setup's context when its turn is
@@ -32,9 +35,10 @@ func cancelled() agent.Outcome { return agent.Outcome{StopReason: agent.StopCanc
 
 // Prompt runs one turn.
 func (c *conn) Prompt(ctx context.Context, t lane.Turn) (agent.Outcome, error) {
+	defer context.AfterFunc(ctx, c.mute)() // the session closes
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.life, cancel)()
+	defer context.AfterFunc(c.host, cancel)()
 
 	switch err := c.prepare(ctx, t); {
 	case err == nil:
@@ -158,6 +162,7 @@ func (c *conn) await(ctx context.Context, t *turn, cancel <-chan struct{}) (agen
 	clock := time.NewTimer(cancelWait)
 	clock.Stop()
 	defer clock.Stop()
+	held := false // the host held an event back when the clock looked
 	for {
 		select {
 		case <-t.call.Done():
@@ -168,27 +173,43 @@ func (c *conn) await(ctx context.Context, t *turn, cancel <-chan struct{}) (agen
 			t.dismiss()
 			clock.Reset(cancelWait)
 		case <-clock.C:
-			if c.held.Load() { // it's the host that doesn't read, not the agent
+			if !c.emitting.TryLock() {
+				held = true
+				clock.Reset(heldRetry)
+				continue
+			}
+			t.fenced = !held
+			c.emitting.Unlock()
+			if held { // only now can the agent's answer be read
+				held = false
 				clock.Reset(cancelWait)
 				continue
 			}
-			c.mu.Lock()
-			t.fenced = true
-			c.mu.Unlock()
 			out := cancelled()
 			out.Suspect = agent.SuspectCancelUnanswered
 			return out, nil
 		case <-ctx.Done():
+			c.mute()
+			t.dismiss()
+			c.drop(t)
 			return agent.Outcome{}, closedError()
 		}
 	}
+}
+
+// drop lets go of a turn that the closing of the session ends: when it
+// returns, no event of it is on its way and its questions are answered.
+func (c *conn) drop(t *turn) {
+	c.emitting.Lock() // waits for who holds it, no more
+	c.emitting.Unlock()
+	t.settled()
 }
 
 // finish makes the outcome of an answered prompt.
 func (c *conn) finish(ctx context.Context, t *turn) (agent.Outcome, error) {
 	dismissed := t.ask.Err() != nil
 	t.dismiss()
-	t.settled(ctx)
+	t.settled()
 	result, err := t.call.Wait(ctx)
 	if c.closing.Load() || ctx.Err() != nil {
 		return agent.Outcome{}, closedError()

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"dragoman/wire/agent"
@@ -13,13 +14,13 @@ import (
 // A turn is one prompt, or the outside of all prompts (number 0).
 type turn struct {
 	number uint64
-	// ask ends when open questions are to be dismissed.
-	ask     context.Context
-	dismiss context.CancelFunc
+	// ask ends when open questions are dismissed.
+	ask    context.Context
+	cancel context.CancelFunc
 
 	// call is the prompt's, set under conn.mu when it is sent.
 	call *jsonrpc.Call
-	// fenced: the turn has settled without its answer. Under conn.mu.
+	// fenced: the turn has settled without its answer. Under conn.emitting.
 	fenced bool
 
 	// budget and produced belong to the reading goroutine until the call is
@@ -28,14 +29,15 @@ type turn struct {
 	// produced: the agent has done something that a refusal doesn't undo.
 	produced bool
 
-	mu   sync.Mutex
-	open int
-	idle chan struct{} // closed when open falls to 0
+	mu        sync.Mutex
+	open      int
+	idle      chan struct{} // closed when open falls to 0
+	dismissed bool          // no question is opened any more
 }
 
 func newTurn(parent context.Context, number uint64, maxOutput *int64) *turn {
 	t := &turn{number: number, budget: newBudget(maxOutput)}
-	t.ask, t.dismiss = context.WithCancel(parent)
+	t.ask, t.cancel = context.WithCancel(parent)
 	return t
 }
 
@@ -53,14 +55,18 @@ func (t *turn) answered() bool {
 	}
 }
 
-// opened counts a question.
-func (t *turn) opened() {
+// opened counts a question, unless the turn takes none any more.
+func (t *turn) opened() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.dismissed || t.ask.Err() != nil {
+		return false
+	}
 	if t.open == 0 {
 		t.idle = make(chan struct{})
 	}
 	t.open++
+	return true
 }
 
 // answeredOne counts an answer.
@@ -73,17 +79,27 @@ func (t *turn) answeredOne() {
 	}
 }
 
-// settled waits until no question is open, or ctx ends.
-func (t *turn) settled(ctx context.Context) {
+// dismiss ends the open questions and lets none be opened.
+func (t *turn) dismiss() {
+	t.mu.Lock()
+	t.dismissed = true
+	t.mu.Unlock()
+	t.cancel()
+}
+
+// settled waits until no question is open, for partingWait at most.
+func (t *turn) settled() {
 	t.mu.Lock()
 	open, idle := t.open, t.idle
 	t.mu.Unlock()
 	if open == 0 {
 		return
 	}
+	timer := time.NewTimer(partingWait)
+	defer timer.Stop()
 	select {
 	case <-idle:
-	case <-ctx.Done():
+	case <-timer.C:
 	}
 }
 

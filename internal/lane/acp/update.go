@@ -24,6 +24,8 @@ func (c *conn) Notify(_ context.Context, n jsonrpc.Notification) {
 
 // update translates one update and emits it.
 func (c *conn) update(u wire.Update) {
+	c.emitting.Lock()
+	defer c.emitting.Unlock()
 	t := c.current()
 	if c.restored.Load() {
 		c.heard.Store(time.Now().UnixNano())
@@ -32,7 +34,7 @@ func (c *conn) update(u wire.Update) {
 	if !session && u.Kind != wire.UpdateUserChunk {
 		t.produced = true
 	}
-	if c.isFenced(t) {
+	if t.fenced {
 		if !session {
 			c.log().Debug("late update of a cancelled turn", "kind", u.Kind)
 			return
@@ -54,19 +56,18 @@ func (c *conn) update(u wire.Update) {
 	}
 }
 
-// emit hands an event to the engine, on the reading goroutine.
+// emit hands an event to the engine, unless the session closes. c.emitting is
+// held.
 func (c *conn) emit(ev *agent.Event) {
-	c.held.Store(true)
-	c.l.Sink.Emit(c.life, ev)
-	c.held.Store(false)
+	if c.host.Err() == nil {
+		c.l.Sink.Emit(c.host, ev)
+	}
 }
 
+// isFenced reports whether a turn has settled without its answer.
 func (c *conn) isFenced(t *turn) bool {
-	if t == c.outside {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.emitting.Lock()
+	defer c.emitting.Unlock()
 	return t.fenced
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"syscall"
 
 	"dragoman/internal/lane"
 )
@@ -86,6 +88,21 @@ func (e *StartError) Error() string { return fmt.Sprintf("start %s: %v", e.Progr
 
 // Unwrap returns the cause.
 func (e *StartError) Unwrap() error { return e.Err }
+
+// checkDir returns an error that is ErrDir unless dir is a folder or "".
+func checkDir(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err != nil {
+		return &dirError{dir: dir, err: err}
+	}
+	return nil
+}
 
 // dirError is ErrDir with the folder and the reason.
 type dirError struct {

@@ -39,7 +39,7 @@ func TestEndLeavesNothing(t *testing.T) {
 				if alive(pid) {
 					t.Errorf("%d is alive after End", pid)
 				}
-				if left, _ := marked(func(m mark) bool { return m == p.tree.mark }); len(left) > 0 {
+				if left, _ := marked(func(_ entry, m mark) bool { return m == p.tree.mark }); len(left) > 0 {
 					t.Errorf("left: %v", left)
 				}
 				if _, ok := readEntry(p.PID()); ok && alive(p.PID()) {

@@ -30,6 +30,7 @@ func newHost(stateDir string, log *slog.Logger) (*host, error) {
 		log.Warn("orphans of children can't be adopted", "err", err)
 	}
 	h := &host{log: log, instance: newInstance(), stop: make(chan struct{}), stopped: make(chan struct{})}
+	register(h.instance)
 	if stateDir == "" {
 		return h, nil
 	}
@@ -80,22 +81,25 @@ func reapOrphans() {
 		return
 	}
 	self := os.Getpid()
-	inherited := markOf(self)
 	for _, e := range table {
 		if !e.zombie || e.ppid != self {
 			continue
 		}
-		if m := markOf(e.pid); m != 0 && m != inherited {
+		if m := markOf(e.pid); m.valid() && m != markOf(self) {
 			reapAdopted(e)
 		}
 	}
 }
 
 // end ends what bears a mark of this instance though it belonged to no tree
-// at its end, stops the reaper and gives the ledger up. It may be called
+// at its end, and what we adopted from an instance that one of our children
+// was; then it stops the reaper and gives the ledger up. It may be called
 // again.
 func (h *host) end() error {
-	find := func() ([]entry, error) { return marked(func(m mark) bool { return m.of(h.instance) }) }
+	self := os.Getpid()
+	find := func() ([]entry, error) {
+		return marked(func(e entry, m mark) bool { return m.of(h.instance) || e.ppid == self && m.foreign() })
+	}
 	if err := endAll(find, 0); err != nil {
 		return err
 	}
@@ -112,14 +116,14 @@ func (h *host) end() error {
 }
 
 // marked returns the living processes whose mark suits.
-func marked(suits func(mark) bool) ([]entry, error) {
+func marked(suits func(entry, mark) bool) ([]entry, error) {
 	table, err := readTable()
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(table, func(e entry) bool {
 		m := markOf(e.pid)
-		return e.zombie || m == 0 || !suits(m)
+		return e.zombie || m == 0 || !suits(e, m)
 	}), nil
 }
 

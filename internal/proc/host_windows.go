@@ -167,20 +167,6 @@ func (h *host) release(t *tree) {
 	windows.CloseHandle(t.job)
 }
 
-func checkDir(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = syscall.ENOTDIR
-	}
-	if err != nil {
-		return &dirError{dir: dir, err: err}
-	}
-	return nil
-}
-
 func resize(*os.File, Size) error { return ErrNoTerminal }
 
 var errClosedPipes = []error{io.EOF, os.ErrClosed, syscall.ERROR_BROKEN_PIPE, windows.ERROR_NO_DATA}

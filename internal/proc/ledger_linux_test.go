@@ -27,6 +27,10 @@ func killedInstance(t *testing.T, dir string) []int {
 		t.Fatal(err)
 	}
 	pids := pidsIn(t, dir, len(leavers))
+	for _, pid := range pids {
+		e, _ := readEntry(pid)
+		t.Cleanup(func() { signalEntry(e, syscall.SIGKILL) }) // whatever the test has found
+	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	for _, pid := range pids {
@@ -223,5 +227,77 @@ func TestOldFilesOfUnknownOriginGo(t *testing.T) {
 	}
 	if got := strings.Join(left, " "); got != "new-foreign.ledger new.new note.txt" {
 		t.Errorf("left: %s", got)
+	}
+}
+
+func TestLedgerStaysSmall(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	l, err := openLedger(state, 0x1234)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	for i := range 3*notedMax + 1 {
+		l.started(entry{pid: i, start: 5})
+		l.ended(entry{pid: i, start: 5})
+	}
+	l.started(entry{pid: 77, start: 5})
+	file, err := os.Open(ledgers(t, state)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rec, err := readRecord(file)
+	if err != nil || len(rec.leaders) != 1 || rec.leaders[0].pid != 77 || rec.instance != 0x1234 {
+		t.Errorf("record %+v %v", rec, err)
+	}
+	if info, _ := file.Stat(); info.Size() > 20*notedMax {
+		t.Errorf("%d bytes", info.Size())
+	}
+}
+
+// An instance that runs below another one is killed: its orphans become the
+// other's children and end with the tree.
+func TestNestedInstance(t *testing.T) {
+	for _, seen := range []bool{true, false} {
+		dir := t.TempDir()
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := New(Options{Grace: 100 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, s, Command{Program: self, Env: []string{
+			"PATH=" + os.Getenv("PATH"), helperVar + "=" + dir, "PROC_TEST_SCRIPT=" + allLeavers() + "\nwait",
+		}})
+		pids := pidsIn(t, dir, len(leavers))
+		if seen {
+			for _, pid := range pids {
+				if !p.Contains(pid) {
+					t.Errorf("%d isn't found", pid)
+				}
+			}
+		}
+		p.Signal("SIGKILL")
+		waitExited(t, p)
+		end(t, p)
+		if seen {
+			for _, pid := range pids {
+				if alive(pid) {
+					t.Errorf("%d is alive after End", pid)
+				}
+			}
+		}
+		if err := s.Close(within(t)); err != nil {
+			t.Error(err)
+		}
+		for _, pid := range pids {
+			if alive(pid) {
+				t.Errorf("%d is alive after Close", pid)
+			}
+		}
 	}
 }

@@ -35,9 +35,15 @@ const staleAge = 7 * 24 * time.Hour
 type ledger struct {
 	dir string
 
-	mu   sync.Mutex
-	file *os.File
+	mu      sync.Mutex
+	file    *os.File
+	head    int64 // size of the first line
+	running int   // leaders that haven't ended
+	noted   int   // lines since the first
 }
+
+// notedMax is how many lines are kept when nothing runs.
+const notedMax = 1000
 
 // openLedger creates the instance's file under stateDir. The file is locked
 // before it has its name, so that nobody takes it for a dead instance's.
@@ -51,7 +57,7 @@ func openLedger(stateDir string, instance uint32) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = writeHead(file, instance)
+	head, err := writeHead(file, instance)
 	if err == nil {
 		err = os.Rename(file.Name(), name+ledgerSuffix)
 	}
@@ -60,23 +66,22 @@ func openLedger(stateDir string, instance uint32) (*ledger, error) {
 		file.Close()
 		return nil, err
 	}
-	return &ledger{dir: dir, file: file}, nil
+	return &ledger{dir: dir, file: file, head: int64(head)}, nil
 }
 
-func writeHead(file *os.File, instance uint32) error {
+func writeHead(file *os.File, instance uint32) (size int, err error) {
 	if err := lock(file); err != nil {
-		return err
+		return 0, err
 	}
 	where, err := whereabouts()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	start, err := StartTime(os.Getpid())
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = fmt.Fprintf(file, ledgerHead, instance, os.Getpid(), start, where.namespace, where.boot)
-	return err
+	return fmt.Fprintf(file, ledgerHead, instance, os.Getpid(), start, where.namespace, where.boot)
 }
 
 // lock takes the file's lock if it is free.
@@ -84,16 +89,33 @@ func lock(file *os.File) error {
 	return withFD(file, func(fd int) error { return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) })
 }
 
-func (l *ledger) started(leader entry) { l.note('+', leader) }
-func (l *ledger) ended(leader entry)   { l.note('-', leader) }
-
-// note is best effort: a full disk must not stop an agent.
-func (l *ledger) note(what byte, leader entry) {
+// started and ended are best effort: a full disk must not stop an agent.
+func (l *ledger) started(leader entry) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.running++
+	l.noteLocked('+', leader)
+}
+
+func (l *ledger) ended(leader entry) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running--
+	if l.running == 0 && l.noted >= notedMax && l.file.Truncate(l.head) == nil {
+		l.noted = 0
+		return
+	}
+	l.noteLocked('-', leader)
+}
+
+func (l *ledger) noteLocked(what byte, leader entry) {
+	l.noted++
 	fmt.Fprintf(l.file, "%c %d %d\n", what, leader.pid, leader.start)
 }
 

@@ -11,5 +11,7 @@ func newInstance() uint32         { return uint32(os.Getpid()) }
 func markOf(int) mark             { return 0 }
 
 func (m mark) valid() bool                 { return false }
+func (m mark) foreign() bool               { return false }
+func (m mark) instance() uint32            { return 0 }
 func (m mark) of(uint32) bool              { return false }
 func (m mark) put() (undo func(), ok bool) { return func() {}, false }

@@ -37,7 +37,16 @@ func (m mark) valid() bool { return m>>(markInstanceBits+markSeqBits) == markMag
 
 // of reports whether m is a mark of instance.
 func (m mark) of(instance uint32) bool {
-	return m.valid() && uint32(m>>markSeqBits) == instance
+	return m.valid() && m.instance() == instance
+}
+
+// instance returns the number of the instance that gave m.
+func (m mark) instance() uint32 { return uint32(m >> markSeqBits) }
+
+// foreign reports whether m is a mark that another process than ours gave,
+// and not the one that we were started with ourselves.
+func (m mark) foreign() bool {
+	return m.valid() && !registered(m.instance()) && m != markOf(os.Getpid())
 }
 
 // newInstance returns the number of an instance: random, since instances with

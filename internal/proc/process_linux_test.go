@@ -184,6 +184,22 @@ func TestHeldStdoutEnds(t *testing.T) {
 	}
 }
 
+func TestHeldTerminalEnds(t *testing.T) {
+	t.Parallel()
+	s := supervisor(t, Options{Grace: 100 * time.Millisecond})
+	dir := t.TempDir()
+	c := shell(`setsid sh -c 'echo $$ > a.pid; exec sleep 1000' & while [ ! -s a.pid ]; do sleep 0.01; done; echo done`, dir)
+	c.Terminal = RawTerminal
+	p := start(t, s, c)
+	if got := readAll(t, p.Stdout()); got != "done\n" {
+		t.Errorf("output %q", got)
+	}
+	if pid := pidsIn(t, dir, 1)[0]; !alive(pid) {
+		t.Error("the holder is gone before End")
+	}
+	end(t, p)
+}
+
 // A holder that goes on writing doesn't keep the reader for ever either.
 func TestBusyHolderEnds(t *testing.T) {
 	t.Parallel()

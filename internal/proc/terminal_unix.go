@@ -12,8 +12,13 @@ import (
 // openTerminal returns both sides of a new terminal, neither of which becomes
 // our controlling one.
 func openTerminal(c *Command) (master, slave *os.File, err error) {
-	master, slave, err = pty.Open()
+	opened, slave, err := pty.Open()
 	if err != nil {
+		return nil, nil, err
+	}
+	master, err = pollable(opened)
+	if err != nil {
+		slave.Close()
 		return nil, nil, err
 	}
 	size := c.Size
@@ -30,6 +35,26 @@ func openTerminal(c *Command) (master, slave *os.File, err error) {
 		return nil, nil, err
 	}
 	return master, slave, nil
+}
+
+// pollable replaces file by one that the runtime waits for without a thread,
+// so that it has deadlines. It closes file.
+func pollable(file *os.File) (*os.File, error) {
+	defer file.Close()
+	var fd int
+	err := withFD(file, func(old int) (err error) {
+		if fd, err = unix.FcntlInt(uintptr(old), unix.F_DUPFD_CLOEXEC, 0); err != nil {
+			return err
+		}
+		if err = unix.SetNonblock(fd, true); err != nil {
+			unix.Close(fd)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), file.Name()), nil
 }
 
 func resize(terminal *os.File, size Size) error {

@@ -32,12 +32,15 @@ type tree struct {
 	reaped bool
 	// known are descendants that a look has shown, pid to start time.
 	known map[int]uint64
+	// nested are the instances of dragoman that started some of them: their
+	// orphans bear their marks.
+	nested map[uint32]bool
 }
 
 // startTree forks and executes path. The child has its own group, or its own
 // session with the terminal.
 func (h *host) startTree(c *Command, path string, files []*os.File, seq uint64) (*tree, error) {
-	t := &tree{pidfd: -1, mark: newMark(h.instance, seq), session: c.Terminal == SessionTerminal, known: map[int]uint64{}}
+	t := &tree{pidfd: -1, mark: newMark(h.instance, seq), session: c.Terminal == SessionTerminal, known: map[int]uint64{}, nested: map[uint32]bool{}}
 	attr := &syscall.ProcAttr{Dir: c.Dir, Env: lastOfEach(c.Env), Sys: &syscall.SysProcAttr{}}
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())
@@ -81,8 +84,24 @@ func (t *tree) fork(path string, argv []string, attr *syscall.ProcAttr) error {
 // Whoever forks or reaps holds it.
 var children = struct {
 	sync.Mutex
-	own map[int]struct{} // leaders that aren't reaped
-}{own: map[int]struct{}{}}
+	own       map[int]struct{}    // leaders that aren't reaped
+	instances map[uint32]struct{} // of the Supervisors in this process
+}{own: map[int]struct{}{}, instances: map[uint32]struct{}{}}
+
+// register makes instance one of this process's.
+func register(instance uint32) {
+	children.Lock()
+	defer children.Unlock()
+	children.instances[instance] = struct{}{}
+}
+
+// registered reports whether instance is one of this process's.
+func registered(instance uint32) bool {
+	children.Lock()
+	defer children.Unlock()
+	_, ok := children.instances[instance]
+	return ok
+}
 
 // explain says what exec's short words mean for a file that is there.
 func explain(path string, err error) error {
@@ -90,21 +109,6 @@ func explain(path string, err error) error {
 		return fmt.Errorf("%s: its interpreter or loader is missing: %w", path, err)
 	}
 	return &fs.PathError{Op: "execute", Path: path, Err: err}
-}
-
-// checkDir returns an error that is ErrDir unless dir is a folder or "".
-func checkDir(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = syscall.ENOTDIR
-	}
-	if err != nil {
-		return &dirError{dir: dir, err: err}
-	}
-	return nil
 }
 
 // wait returns when the leader has exited, and leaves it as a zombie.
@@ -151,14 +155,17 @@ func (t *tree) look() ([]entry, error) {
 		return nil, nil
 	}
 	var alive []entry
-	clear := t.known
-	t.known = make(map[int]uint64, len(clear))
-	for _, e := range t.members(table, clear) {
+	before := t.known
+	t.known = make(map[int]uint64, len(before))
+	for _, e := range t.members(table, before) {
 		if e.zombie {
 			reapAdopted(e)
 			continue
 		}
 		t.known[e.pid] = e.start
+		if m := markOf(e.pid); m.foreign() {
+			t.nested[m.instance()] = true
+		}
 		alive = append(alive, e)
 	}
 	return alive, nil
@@ -179,12 +186,22 @@ func (t *tree) members(table []entry, known map[int]uint64) []entry {
 		switch {
 		case seen && start == e.start,
 			e.group == t.leader.pid, e.session == t.leader.pid,
-			t.mark != 0 && (e.ppid == self || e.ppid == initPID) && markOf(e.pid) == t.mark:
+			(e.ppid == self || e.ppid == initPID) && t.marked(e.pid):
 			roots = append(roots, e.pid)
 			found = append(found, e)
 		}
 	}
 	return append(found, closure(table, roots)...)
+}
+
+// marked reports whether an orphan bears the mark of this tree, or of an
+// instance that was seen in it.
+func (t *tree) marked(pid int) bool {
+	if t.mark == 0 {
+		return false
+	}
+	m := markOf(pid)
+	return m == t.mark || m.foreign() && t.nested[m.instance()]
 }
 
 // initPID adopts orphans where we are no subreaper.

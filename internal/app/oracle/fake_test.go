@@ -5,8 +5,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"strings"
+	"syscall"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -186,7 +186,7 @@ func (f *fake) turn(r request, turn string) (hangs bool) {
 	f.notify("thread/tokenUsage/updated", object{"usage": object{"input_tokens": 11, "output_tokens": 2, "total_tokens": 13}})
 	switch {
 	case has("die"):
-		os.Exit(7)
+		syscall.Exit(7)
 	case has("hang"):
 		return true
 	}

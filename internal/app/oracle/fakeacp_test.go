@@ -1,9 +1,9 @@
 package oracle
 
 import (
-	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -116,7 +116,7 @@ var endings = []struct {
 	}},
 	{"die", func(a *acpFake, _ request) {
 		a.say("partial")
-		os.Exit(9)
+		syscall.Exit(9)
 	}},
 }
 

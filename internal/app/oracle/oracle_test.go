@@ -9,21 +9,26 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"dragoman/internal/app"
 )
 
-// The test binary is dragoman as well, and its agents.
+// The test binary is dragoman as well, and its agents. These leave by the
+// short way: the race detector sleeps for a second on the long one.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
+		std := app.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 		switch os.Args[1] {
-		case "serve", "fixture-agent":
-			os.Exit(app.Main(os.Args, app.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Environ()))
+		case "serve":
+			os.Exit(app.Main(os.Args, std, os.Environ()))
+		case "fixture-agent":
+			syscall.Exit(app.Main(os.Args, std, os.Environ()))
 		case "fake-agent":
 			runFake(os.Stdin, os.Stdout, os.Args[2:])
-			return
+			syscall.Exit(0)
 		}
 	}
 	os.Exit(m.Run())
@@ -70,7 +75,7 @@ func (tr transcript) waits() bool {
 func environ(home string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "SHELL=/bin/sh",
-		"AWS_SECRET_ACCESS_KEY=leak", "GH_TOKEN=leak",
+		"AWS_SECRET_ACCESS_KEY=leak", "GH_TOKEN=leak", "GORACE=atexit_sleep_ms=0",
 	}
 }
 

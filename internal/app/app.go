@@ -78,6 +78,7 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // verbs is the one list of the command line's verbs, in the order of --help.
 func verbs(e *Env) []*cobra.Command {
 	return []*cobra.Command{
+		newAgent(e),
 		newAgents(e),
 		newAttach(e),
 		newCall(e),

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+
+	"dragoman/client"
+	"dragoman/envelope/agent"
+	"dragoman/internal/env"
+	"dragoman/internal/face/envelope"
+	"dragoman/internal/preset"
+	"dragoman/internal/proc"
+	"dragoman/internal/solo"
+	"dragoman/wire/core"
+	"dragoman/wire/locate"
+)
+
+// agentFlags are the flags of `agent` (spec/cli.md).
+type agentFlags struct {
+	agent, root string
+	grants      []string
+}
+
+func newAgent(e *Env) *cobra.Command {
+	var f agentFlags
+	c := &cobra.Command{
+		Use:   "agent",
+		Short: "be an agent of the envelope protocol on stdin and stdout",
+		Long: `Be an agent of the envelope protocol: the core's operations are capabilities,
+and agent.prompt is a conversation with one coding agent. It attaches to the core
+that runs for the root, else has sessions of its own.
+
+Without --grant only operations that read are offered, and agent.list, open, send,
+cancel and close. Exit code 1 when the host broke the protocol.`,
+		Example: `  dragoman request --grant agent.prompt agent.prompt '{"text":"hello"}' -- dragoman agent --agent fixture`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return beAgent(cmd.Context(), e, f)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.agent, "agent", "", "the agent of agent.prompt where the host names none (default: the first that is installed)")
+	flags.StringArrayVar(&f.grants, "grant", nil, "an operation that is offered although it does more than read (repeatable)")
+	flags.StringVar(&f.root, "root", "", "the folder whose core is used, and in which agents work (default: this one)")
+	return c
+}
+
+func beAgent(ctx context.Context, e *Env, f agentFlags) error {
+	root, err := filepath.Abs(f.root)
+	if err != nil {
+		return &ExitError{ExitUsage, err}
+	}
+	ctx, stop := proc.InterruptContext(ctx)
+	defer stop()
+	face := envelope.New(envelope.Config{Grants: f.grants, Agent: f.agent, Version: Version})
+	running, end, err := openCore(ctx, e, root, face)
+	if err != nil {
+		return &ExitError{ExitFailed, err}
+	}
+	err = face.Serve(ctx, running, e.In, e.Out)
+	err = errors.Join(err, end())
+	var broken *agent.ProtocolError
+	switch {
+	case ctx.Err() != nil && !errors.As(err, &broken):
+		return &ExitError{Code: ExitInterrupted}
+	case err != nil:
+		return &ExitError{ExitFailed, err}
+	}
+	return nil
+}
+
+// openCore attaches to the core that runs for root, or makes one of agent
+// sessions alone. end ends what was opened.
+func openCore(ctx context.Context, e *Env, root string, face *envelope.Face) (running envelope.Core, end func() error, err error) {
+	dir := locate.RuntimeDir(e.Getenv("XDG_RUNTIME_DIR"), os.Getuid())
+	if socket, err := dir.Core(root); err == nil {
+		c, err := client.New(ctx, client.Unix(socket), client.Options{
+			Name: "dragoman agent", Version: Version, OnEvent: face.Event, Once: true,
+		})
+		if err == nil {
+			return c, c.Close, nil
+		}
+		// A core that is gone leaves its lock file: go on without it.
+	}
+	set, err := e.loadPresets()
+	if err != nil {
+		return nil, nil, err
+	}
+	log := newLog(io.Discard)
+	sup := startSupervisor(e.stateDir(), log)
+	r := &runner{e: e}
+	k := solo.New(solo.Config{
+		Opener: newOpener(e, set, sup, openerOptions{trust: env.Untrusted, log: log}), Root: root, Tell: face.Event,
+		Agents: func(ctx context.Context) []core.AgentListed { return listedAgents(ctx, e, set) },
+		Spec: func(ctx context.Context, id string) (spec []byte, extra []string, ok bool) {
+			if set.Get(id) == nil {
+				return nil, nil, false
+			}
+			spec, extra = r.spec(ctx, set, sup, id)
+			return spec, extra, true
+		},
+	})
+	return k, func() error { return errors.Join(closeWithin(ctx, k.Close), sup.Close()) }, nil
+}
+
+// listedAgents are the known agents as agent.list tells them.
+func listedAgents(ctx context.Context, e *Env, set *preset.Set) []core.AgentListed {
+	list := []core.AgentListed{}
+	for _, id := range set.IDs() {
+		st := set.Status(ctx, id, preset.Lookup{Environ: e.Environ})
+		list = append(list, core.AgentListed{
+			ID: id, Name: st.Name, Lane: st.Lane, Installed: st.Path != "", Version: st.Version, Path: st.Path,
+			Auth: st.SignedIn, Hint: strings.TrimSpace(st.Advice), Capabilities: capabilitiesJSON(st.Capabilities),
+		})
+	}
+	return list
+}
+
+func capabilitiesJSON(known map[string]bool) jsontext.Value {
+	b, err := json.Marshal(known, json.Deterministic(true))
+	if err != nil {
+		return jsontext.Value("{}") // booleans always marshal
+	}
+	return b
+}

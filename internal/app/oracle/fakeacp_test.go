@@ -1,3 +1,5 @@
+//go:build unix
+
 package oracle
 
 import (
@@ -117,6 +119,14 @@ var endings = []struct {
 	{"die", func(a *acpFake, _ request) {
 		a.say("partial")
 		syscall.Exit(9)
+	}},
+	{"leave", func(a *acpFake, _ request) {
+		a.say("partial")
+		syscall.Exit(0)
+	}},
+	{"suicide", func(a *acpFake, _ request) {
+		a.say("partial")
+		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
 	}},
 }
 

@@ -1,3 +1,5 @@
+//go:build unix
+
 package oracle
 
 import (
@@ -118,24 +120,26 @@ func replay(t *testing.T, tr transcript, wait time.Duration) error {
 type sidecar struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
+	out    io.ReadCloser
 	lines  chan string
 	names  names
 	stderr strings.Builder
 	waited sync.Once
 	code   string
+
+	session string // of a test, if it has one
 }
 
-func startSidecar(self, home string) (*sidecar, error) {
+func startSidecar(self, home string, args ...string) (*sidecar, error) {
 	s := &sidecar{lines: make(chan string, 1024), names: names{self: self, version: app.Version}}
-	s.cmd = exec.Command(self, "serve")
+	s.cmd = exec.Command(self, append([]string{"serve"}, args...)...)
 	s.cmd.Env = environ(home)
 	s.cmd.Stderr = &s.stderr
 	var err error
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
+	if s.out, err = s.cmd.StdoutPipe(); err != nil {
 		return nil, err
 	}
 	if err := s.cmd.Start(); err != nil {
@@ -143,7 +147,7 @@ func startSidecar(self, home string) (*sidecar, error) {
 	}
 	go func() {
 		defer close(s.lines)
-		r := bufio.NewReader(out)
+		r := bufio.NewReader(s.out)
 		for {
 			line, err := r.ReadString('\n')
 			if err != nil {

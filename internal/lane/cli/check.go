@@ -8,10 +8,7 @@ import (
 
 // Check refuses what the agent can't do, in the order of sidecar.md §2.
 func (p *spec) Check(o agent.Options, resume string) error {
-	if err := p.support().CheckOpen(o); err != nil {
-		return err
-	}
-	if err := p.allowed(agent.StageConfiguration, o); err != nil {
+	if err := p.checkOptions(o); err != nil {
 		return err
 	}
 	if resume != "" && !p.resumes() {
@@ -21,6 +18,14 @@ func (p *spec) Check(o agent.Options, resume string) error {
 		return agent.Fail(agent.CodeMCPServerInvalid, agent.StageOpen, "a cli agent takes no MCP servers")
 	}
 	return nil
+}
+
+// checkOptions refuses a session's options.
+func (p *spec) checkOptions(o agent.Options) error {
+	if err := p.support().CheckOpen(o); err != nil {
+		return err
+	}
+	return p.allowed(agent.StageConfiguration, o)
 }
 
 // checkTurn refuses a turn's selectors.

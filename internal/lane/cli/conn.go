@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"dragoman/internal/lane"
+	"dragoman/internal/lane/selector"
 	"dragoman/wire/agent"
 )
 
@@ -19,14 +20,15 @@ type conn struct {
 	mu      sync.Mutex
 	closed  bool
 	binding string
-	locked  bool // a turn had an uncertain effect: only a close helps
+	options agent.Options // of later turns
+	locked  bool          // a turn had an uncertain effect: only a close helps
 	running lane.Process
 	left    []lane.Process // trees that couldn't be ended
 }
 
 func newConn(p *spec, l lane.Launch) *conn {
 	base, stop := context.WithCancel(context.Background())
-	return &conn{spec: p, launch: l, base: base, stop: stop, binding: l.Resume}
+	return &conn{spec: p, launch: l, base: base, stop: stop, binding: l.Resume, options: l.Options}
 }
 
 // Info is what the spec says, and the binding so far.
@@ -46,6 +48,28 @@ func (c *conn) Info() lane.Info {
 
 // CheckTurn refuses a turn's selectors.
 func (c *conn) CheckTurn(o agent.Options) error { return c.spec.checkTurn(o) }
+
+// Configure changes the options of later turns. Config values are nothing
+// that a cli agent has.
+func (c *conn) Configure(_ context.Context, o agent.Options, config map[string][]byte) error {
+	if err := c.spec.checkOptions(o); err != nil {
+		return err
+	}
+	if len(config) > 0 {
+		return agent.Fail(agent.CodeConfigurationUnavailable, agent.StageConfiguration, "this agent has no configuration values")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.options = selector.Overlay(c.options, o)
+	return nil
+}
+
+// turnOptions are a turn's options over the session's.
+func (c *conn) turnOptions(turn agent.Options) agent.Options {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return selector.Overlay(c.options, agent.Options{Model: turn.Model, Effort: turn.Effort})
+}
 
 // bind takes the agent's own id.
 func (c *conn) bind(id string) {

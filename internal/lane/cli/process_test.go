@@ -155,6 +155,26 @@ func TestTurnOptions(t *testing.T) {
 	}
 }
 
+func TestConfigure(t *testing.T) {
+	s, err := openSession(t, specOf(t, "/bin/sh", []string{"-c", `printf '%s|' "$@"`, "sh"}, members{"args": []string{"{model}", "{mode}"}, "executionModes": []string{"m", "n"}}), processes,
+		func(l *lane.Launch) { l.Options = agent.Options{Model: ptr("a"), Mode: ptr("m")} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	configure := func(o agent.Options, config map[string][]byte) error {
+		return s.conn.(lane.Configurer).Configure(t.Context(), o, config)
+	}
+	if err := configure(agent.Options{Mode: ptr("n")}, nil); err != nil {
+		t.Error(err)
+	}
+	wantError(t, configure(agent.Options{Mode: ptr("z")}, nil), agent.CodeModeUnsupported, agent.StageConfiguration)
+	wantError(t, configure(agent.Options{Permission: ptr("z")}, nil), agent.CodePermissionUnsupported, agent.StageConfiguration)
+	wantError(t, configure(agent.Options{}, map[string][]byte{"x": nil}), agent.CodeConfigurationUnavailable, agent.StageConfiguration)
+	if out := s.turn("hi"); out.Text != "a|n|" {
+		t.Errorf("text %q", out.Text)
+	}
+}
+
 // start prompts in the background once the agent has said its first word.
 func (s *session) start(text string, cancel <-chan struct{}) <-chan agent.Outcome {
 	s.t.Helper()

@@ -40,7 +40,7 @@ func (c *conn) turn(ctx context.Context, t lane.Turn) (agent.Outcome, error) {
 	}
 	call, err := c.spec.turnCall(input{
 		prompt: t.Text, dir: c.launch.Dir, binding: c.Info().NativeID,
-		options: overlay(c.launch.Options, t.Options),
+		options: c.turnOptions(t.Options),
 	})
 	if err != nil {
 		return agent.Outcome{}, err
@@ -54,17 +54,6 @@ func (c *conn) turn(ctx context.Context, t lane.Turn) (agent.Outcome, error) {
 		return out.outcome(end)
 	}
 	return c.receiptTurn(ctx, t, call)
-}
-
-// overlay puts a turn's model and effort over the session's options.
-func overlay(open, turn agent.Options) agent.Options {
-	if turn.Model != nil {
-		open.Model = turn.Model
-	}
-	if turn.Effort != nil {
-		open.Effort = turn.Effort
-	}
-	return open
 }
 
 func (c *conn) output(ctx context.Context, turn uint64) *output {

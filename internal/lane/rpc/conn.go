@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dragoman/internal/lane"
+	"dragoman/internal/lane/selector"
 	values "dragoman/internal/lane/template"
 	"dragoman/wire/agent"
 )
@@ -35,7 +36,8 @@ type conn struct {
 	mu      sync.Mutex
 	emitCtx context.Context // of events outside a turn
 	native  string
-	current *turn // runs, or was given up and has not ended at the agent
+	options agent.Options // model and effort of later turns
+	current *turn         // runs, or was given up and has not ended at the agent
 	closed  bool
 	locked  bool // a turn had an uncertain effect: only a close helps
 	// abandoned: we ended a turn that the agent is still at.
@@ -71,23 +73,32 @@ func (c *conn) CheckTurn(o agent.Options) error {
 	return c.spec.turnSupport().CheckTurn(agent.Options{Model: o.Model, Effort: o.Effort})
 }
 
+// Configure changes the model and effort of later turns; the rest was said in
+// the setup and can't be said again.
+func (c *conn) Configure(_ context.Context, o agent.Options, config map[string][]byte) error {
+	if err := c.spec.turnSupport().CheckOpen(o); err != nil {
+		return err
+	}
+	if len(config) > 0 {
+		return agent.Fail(agent.CodeConfigurationUnavailable, agent.StageConfiguration, "this agent has no configuration values")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.options = selector.Overlay(c.options, o)
+	return nil
+}
+
 // values are what placeholders stand for, with a turn's options over the
 // session's.
 func (c *conn) values(turn agent.Options) values.Values {
 	v := values.Values{values.Cwd: c.launch.Dir, values.Prompt: ""}
-	model, effort := c.launch.Options.Model, c.launch.Options.Effort
-	if turn.Model != nil {
-		model = turn.Model
-	}
-	if turn.Effort != nil {
-		effort = turn.Effort
-	}
-	if model != nil {
-		v.SetModel(*model)
-	}
-	v.SetSome(values.Effort, effort)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	o := selector.Overlay(c.options, turn)
+	if o.Model != nil {
+		v.SetModel(*o.Model)
+	}
+	v.SetSome(values.Effort, o.Effort)
 	if c.native != "" {
 		v[values.SessionID] = c.native
 	}

@@ -68,7 +68,7 @@ func (p *spec) start(ctx context.Context, l lane.Launch) (*conn, error) {
 	if err != nil {
 		return nil, agent.FailSystem(agent.CodeProcessStartFailed, agent.StageProcessStart, err)
 	}
-	c := &conn{spec: p, launch: l, process: process, native: l.Resume, drained: make(chan struct{})}
+	c := &conn{spec: p, launch: l, process: process, native: l.Resume, options: l.Options, drained: make(chan struct{})}
 	c.base, c.stop = context.WithCancel(context.Background())
 	c.emitCtx = ctx
 	return c, nil

@@ -21,17 +21,20 @@ import (
 
 func TestParseRefuses(t *testing.T) {
 	for name, change := range map[string]obj{
-		"an unknown member":      {"bogus": 1},
-		"unknown in a call":      {"prompt": obj{"method": "m", "bogus": 1}},
-		"unknown in preTurn":     {"preTurn": []any{obj{"method": "m", "bogus": 1}}},
-		"unknown in completion":  {"completion": obj{"method": "m", "bogus": 1}},
-		"unknown in envelope":    {"envelope": obj{"bogus": 1}},
-		"unknown in mcpConfig":   {"mcpConfig": obj{"bogus": 1}},
-		"unknown in a transport": {"transport": obj{"web-socket": obj{"announce": "x", "bogus": 1}}},
-		"no prompt":              {"prompt": nil},
-		"no such transport":      {"transport": "pigeon"},
-		"no such scope":          {"sessionScope": "galaxy"},
-		"a frame limit as text":  {"maxFrameBytes": "1"},
+		"an unknown member":        {"bogus": 1},
+		"unknown in a call":        {"prompt": obj{"method": "m", "bogus": 1}},
+		"unknown in preTurn":       {"preTurn": []any{obj{"method": "m", "bogus": 1}}},
+		"a call without a method":  {"cancel": obj{"params": obj{}}},
+		"mcpConfig without a root": {"mcpConfig": obj{"flag": "-c", "envVarsKey": "e"}},
+		"no announcement":          {"transport": obj{"web-socket": obj{}}},
+		"unknown in completion":    {"completion": obj{"method": "m", "bogus": 1}},
+		"unknown in envelope":      {"envelope": obj{"bogus": 1}},
+		"unknown in mcpConfig":     {"mcpConfig": obj{"bogus": 1}},
+		"unknown in a transport":   {"transport": obj{"web-socket": obj{"announce": "x", "bogus": 1}}},
+		"no prompt":                {"prompt": nil},
+		"no such transport":        {"transport": "pigeon"},
+		"no such scope":            {"sessionScope": "galaxy"},
+		"a frame limit as text":    {"maxFrameBytes": "1"},
 	} {
 		var spec *agent.SpecError
 		if _, err := (Driver{}).Parse(specOf(t, declared(change))); !errors.As(err, &spec) {

@@ -110,6 +110,15 @@ func (Driver) Parse(s *agent.Spec) (lane.Plan, error) {
 	return p, nil
 }
 
+// need returns a string member that must be there; it may be empty.
+func need(f *agent.Fields, name string) string {
+	text, ok := f.StrOK(name)
+	if !ok {
+		f.Fault(name, "is missing")
+	}
+	return text
+}
+
 func parseCall(f *agent.Fields, name string) *template {
 	c := f.Obj(name)
 	if c == nil {
@@ -120,7 +129,7 @@ func parseCall(f *agent.Fields, name string) *template {
 
 func callOf(f *agent.Fields) *template {
 	defer f.CheckUnknown()
-	return &template{method: f.Str("method"), params: f.Raw("params")}
+	return &template{method: need(f, "method"), params: f.Raw("params")}
 }
 
 func parseCompletion(f *agent.Fields) *completion {
@@ -129,7 +138,7 @@ func parseCompletion(f *agent.Fields) *completion {
 	}
 	defer f.CheckUnknown()
 	c := &completion{
-		method:     f.Str("method"),
+		method:     need(f, "method"),
 		turnIDPath: jsonpath.Parse(f.Str("turnIdPath")),
 		statusPath: jsonpath.Parse(f.Str("statusPath")),
 	}
@@ -150,7 +159,6 @@ func parseTransport(f *agent.Fields) (announce *string) {
 		}
 		return nil
 	}
-	// Obj doesn't find a name with a dash's twin: it has none.
 	outer := f.Obj("transport")
 	defer outer.CheckUnknown()
 	inner := outer.Obj("web-socket")
@@ -159,10 +167,7 @@ func parseTransport(f *agent.Fields) (announce *string) {
 		return nil
 	}
 	defer inner.CheckUnknown()
-	prefix, ok := inner.StrOK("announce")
-	if !ok {
-		inner.Fault("announce", "is missing")
-	}
+	prefix := need(inner, "announce")
 	return &prefix
 }
 
@@ -182,10 +187,10 @@ func parseMCPConfig(f *agent.Fields) *mcp.Config {
 		return nil
 	}
 	defer f.CheckUnknown()
-	c := &mcp.Config{Flag: f.Str("flag"), Root: f.Str("root"), EnvVarsKey: f.Str("envVarsKey"),
+	c := &mcp.Config{Flag: need(f, "flag"), Root: need(f, "root"), EnvVarsKey: need(f, "envVarsKey"),
 		Approved: f.Strings("toolsApprovalServers")}
 	if a := f.Obj("toolsApproval"); a != nil {
-		c.ApprovalKey, c.ApprovalValue = a.Str("key"), a.Str("value")
+		c.ApprovalKey, c.ApprovalValue = need(a, "key"), need(a, "value")
 		a.CheckUnknown()
 	}
 	return c

@@ -3,10 +3,8 @@ package rpc
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"dragoman/internal/lane"
 	"dragoman/internal/lane/lanetest"
@@ -229,6 +227,24 @@ func TestPreTurn(t *testing.T) {
 	}
 }
 
+func TestConfigure(t *testing.T) {
+	var prompts []string
+	s := openSession(t, declared(nil), func(w *wire, m got) bool {
+		prompts = append(prompts, m.Raw)
+		return answering(accepted, doneT1)(w, m)
+	})
+	defer s.close()
+	configure := s.conn.(lane.Configurer).Configure
+	if err := configure(t.Context(), agent.Options{Model: ptr("new")}, nil); err != nil {
+		t.Error(err)
+	}
+	wantError(t, configure(t.Context(), agent.Options{Permission: ptr("p")}, nil), agent.CodePermissionUnsupported, agent.StageConfiguration, agent.FlagsFinal)
+	wantError(t, configure(t.Context(), agent.Options{}, map[string][]byte{"x": nil}), agent.CodeConfigurationUnavailable, agent.StageConfiguration, agent.FlagsFinal)
+	if _, err := s.prompt("hi"); err != nil || !strings.Contains(prompts[0], `"model":"new"`) {
+		t.Errorf("error %v, prompt %s", err, prompts)
+	}
+}
+
 func TestPreTurnErrors(t *testing.T) {
 	h := func(w *wire, m got) bool {
 		switch m.Text() {
@@ -265,151 +281,6 @@ func TestMethodUnset(t *testing.T) {
 	defer s.close()
 	_, err := s.prompt("hi")
 	wantError(t, err, agent.CodeMethodUnset, stageCall, agent.FlagsFinal)
-}
-
-// cancelling starts a turn, cancels it after a second, and waits for both
-// answers.
-func (s *session) cancelling() (agent.Outcome, error, error) {
-	s.t.Helper()
-	cancel := make(chan struct{})
-	answer := make(chan error, 1)
-	turn := s.turns + 1
-	go func() {
-		time.Sleep(time.Second)
-		close(cancel)
-		answer <- s.conn.(lane.Canceller).CancelTurn(s.t.Context(), turn)
-	}()
-	out, err := s.promptWith("hi", agent.Options{}, cancel)
-	return out, err, <-answer
-}
-
-func TestCancel(t *testing.T) {
-	var agentWire atomic.Pointer[wire]
-	// hold answers the prompt with lines, and a cancel with ending.
-	hold := func(ending string, lines ...string) handler {
-		return func(w *wire, m got) bool {
-			agentWire.Store(w)
-			if m.Method == "cancel" {
-				w.say("%s", strings.ReplaceAll(ending, "%RAW", m.Raw))
-				return true
-			}
-			return answering(lines...)(w, m)
-		}
-	}
-	interrupted := strings.Replace(doneT1, "completed", "interrupted", 1)
-	run := func(name string, spec obj, h handler, check func(t *testing.T, s *session)) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := openSession(t, declared(spec), h)
-				defer s.close()
-				check(t, s)
-			})
-		})
-	}
-	run("the agent says how it ended", nil, hold(interrupted, accepted, delta("x")), func(t *testing.T, s *session) {
-		out, err, answer := s.cancelling()
-		if err != nil || answer != nil || out.StopReason != "interrupted" || out.Text != "x" {
-			t.Errorf("outcome %+v, %v, cancel %v", out, err, answer)
-		}
-	})
-	run("a notification with the turn's id", nil, hold(`{"method":"saw","params":%RAW}`+"\n"+doneT1, accepted), func(t *testing.T, s *session) {
-		if _, err, _ := s.cancelling(); err != nil || !strings.Contains(s.told(1), `"params":{"params":{"turn":"t1"},"method":"cancel"}`) {
-			t.Errorf("error %v, events %s", err, s.told(1))
-		}
-	})
-	run("it waits for the turn's id", nil, func(w *wire, m got) bool {
-		if m.Method == "prompt" {
-			time.Sleep(3 * time.Second)
-			w.reply(m, `{"turn":{"id":"t1"}}`)
-		} else {
-			w.say("%s", interrupted)
-		}
-		return true
-	}, func(t *testing.T, s *session) {
-		start := time.Now()
-		out, err, answer := s.cancelling()
-		if err != nil || answer != nil || out.StopReason != "interrupted" || time.Since(start) != 3*time.Second {
-			t.Errorf("outcome %+v, %v, cancel %v after %v", out, err, answer, time.Since(start))
-		}
-	})
-	run("nobody answers, then late", nil, hold("{}", accepted, delta("x")), func(t *testing.T, s *session) {
-		start := time.Now()
-		out, err, _ := s.cancelling()
-		if err != nil || out.StopReason != agent.StopCancelled || out.Suspect != agent.SuspectCancelUnanswered || out.Text != "x" || time.Since(start) != 11*time.Second {
-			t.Errorf("outcome %+v, %v after %v", out, err, time.Since(start))
-		}
-		go func() {
-			time.Sleep(4 * time.Second)
-			agentWire.Load().say("%s", delta("late"))
-			agentWire.Load().say("%s", doneT1)
-		}()
-		out, err, answer := s.cancelling() // cancelled while it waits
-		if err != nil || answer != nil || out.StopReason != agent.StopCancelled || out.Suspect != "" {
-			t.Errorf("outcome %+v, %v, cancel %v", out, err, answer)
-		}
-		time.Sleep(10 * time.Second)
-		for _, ev := range s.Events() {
-			if ev.Turn != 1 && !strings.Contains(string(ev.Raw), `"method":""`) {
-				t.Errorf("late traffic reached turn %d: %+v", ev.Turn, ev)
-			}
-		}
-	})
-	noCancel := obj{"cancel": nil}
-	run("none is declared", noCancel, hold("", accepted), func(t *testing.T, s *session) {
-		go func() {
-			time.Sleep(5 * time.Second)
-			agentWire.Load().say("%s", doneT1)
-		}()
-		out, err, answer := s.cancelling()
-		wantError(t, answer, agent.CodeCancelUnsupported, agent.StageCancel, agent.FlagsFinal)
-		if err != nil || out.StopReason != "completed" {
-			t.Errorf("the turn goes on: %+v, %v", out, err)
-		}
-	})
-	noID := obj{"completion": obj{"method": "done"}}
-	run("its turn id can't be known", noID, hold("", `{"id":%ID,"result":{}}`), func(t *testing.T, s *session) {
-		go func() {
-			time.Sleep(5 * time.Second)
-			agentWire.Load().say("%s", doneT1)
-		}()
-		_, _, answer := s.cancelling()
-		wantError(t, answer, agent.CodeCancelTargetUnavailable, agent.StageCancel, agent.FlagsFinal)
-	})
-	kill := obj{"killOnCancel": true}
-	run("the process is ended", kill, hold("", accepted, delta("x"), `{"method":"u","params":{"usage":{"input":3}}}`), func(t *testing.T, s *session) {
-		out, err, answer := s.cancelling()
-		if err != nil || answer != nil || out.StopReason != agent.StopCancelled || out.Text != "x" || out.Usage != nil {
-			t.Errorf("outcome %+v, %v, cancel %v", out, err, answer)
-		}
-		if s.starter.Running() != 0 || !s.conn.Info().Dead {
-			t.Error("the agent lives")
-		}
-		for range 2 {
-			_, err = s.prompt("again")
-			wantError(t, err, agent.CodeTransportFailed, stageCall, agent.FlagsBroken)
-		}
-	})
-	slow := obj{"preTurn": []any{obj{"method": "slow"}}}
-	for _, result := range []string{`"result":null`, `"error":"no"`} {
-		run("during preTurn, "+result, slow, func(w *wire, m got) bool {
-			if m.Method == "prompt" {
-				t.Error("the prompt was sent")
-			}
-			time.Sleep(5 * time.Second)
-			w.say(`{"id":%v,%s}`, m.ID, result)
-			return true
-		}, func(t *testing.T, s *session) {
-			out, err, answer := s.cancelling()
-			if err != nil || answer != nil || out.StopReason != agent.StopCancelled {
-				t.Errorf("outcome %+v, %v, cancel %v", out, err, answer)
-			}
-		})
-	}
-	run("no turn runs", nil, hold(""), func(t *testing.T, s *session) {
-		if err := s.conn.(lane.Canceller).CancelTurn(t.Context(), 1); err != nil {
-			t.Errorf("cancel: %v", err)
-		}
-	})
 }
 
 func TestBetweenTurns(t *testing.T) {

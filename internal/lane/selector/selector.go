@@ -43,3 +43,19 @@ func (s Support) check(stage string, o agent.Options) error {
 	}
 	return nil
 }
+
+// Overlay returns under with those options of over that are given.
+func Overlay(under, over agent.Options) agent.Options {
+	pairs := []struct {
+		to   **string
+		from *string
+	}{
+		{&under.Model, over.Model}, {&under.Effort, over.Effort}, {&under.Mode, over.Mode}, {&under.Permission, over.Permission},
+	}
+	for _, p := range pairs {
+		if p.from != nil {
+			*p.to = p.from
+		}
+	}
+	return under
+}

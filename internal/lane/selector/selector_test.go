@@ -46,3 +46,12 @@ func checkError(t *testing.T, err error, code, stage string) {
 		t.Errorf("error %+v, want %s [%s], no/no", err, code, stage)
 	}
 }
+
+func TestOverlay(t *testing.T) {
+	a, b := "a", "b"
+	under := agent.Options{Model: &a, Mode: &a, Permission: &a}
+	got := Overlay(under, agent.Options{Mode: &b, Effort: &b, Permission: &b})
+	if got.Model != &a || got.Mode != &b || got.Effort != &b || got.Permission != &b || under.Mode != &a {
+		t.Errorf("got %+v of %+v", got, under)
+	}
+}

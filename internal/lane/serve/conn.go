@@ -52,6 +52,22 @@ func (c *conn) CheckTurn(o agent.Options) error {
 	return turn.CheckTurn(agent.Options{Model: o.Model, Effort: o.Effort})
 }
 
+// Configure sets the session's model; nothing else can change.
+func (c *conn) Configure(ctx context.Context, o agent.Options, config map[string][]byte) error {
+	model := support
+	model.Permission = false
+	if err := model.CheckOpen(o); err != nil {
+		return err
+	}
+	if len(config) > 0 {
+		return agent.Fail(agent.CodeConfigurationUnavailable, agent.StageConfiguration, "this agent has no configuration values")
+	}
+	if o.Model == nil {
+		return nil
+	}
+	return c.client.setModel(ctx, c.native, *o.Model)
+}
+
 // begin starts a turn: its context ends with ctx and at Close. end must be
 // called.
 func (c *conn) begin(ctx context.Context) (turn context.Context, end func(), err error) {

@@ -42,6 +42,20 @@ func TestTurn(t *testing.T) {
 	}
 }
 
+func TestConfigure(t *testing.T) {
+	f := newServer(t)
+	s := openSession(t, f, nil, nil)
+	configure := s.conn.(lane.Configurer).Configure
+	if err := configure(t.Context(), agent.Options{Model: ptr("p/new")}, nil); err != nil || !strings.Contains(f.seen(), `{"model":{"id":"new","providerID":"p"}}`) {
+		t.Errorf("error %v, requests %s", err, f.seen())
+	}
+	if err := configure(t.Context(), agent.Options{}, nil); err != nil {
+		t.Error(err)
+	}
+	wantError(t, configure(t.Context(), agent.Options{Permission: ptr(readOnly)}, nil), agent.CodePermissionUnsupported, agent.StageConfiguration, agent.FlagsFinal)
+	wantError(t, configure(t.Context(), agent.Options{}, map[string][]byte{"x": nil}), agent.CodeConfigurationUnavailable, agent.StageConfiguration, agent.FlagsFinal)
+}
+
 func TestSteps(t *testing.T) {
 	f := newServer(t)
 	f.onPrompt = func(string) []obj { return []obj{says("one "), says("two"), idle("succeeded")} }

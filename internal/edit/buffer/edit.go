@@ -70,8 +70,21 @@ func (s *Set) Edit(p EditParams) (EditResult, error) {
 	if p.Origin.Reason == "" {
 		p.Origin.Reason = "edit"
 	}
-	b.commitLocked(edits, commit{origin: p.Origin, join: b.joinKey(p)})
+	c := commit{origin: p.Origin, join: b.joinKey(p), unit: p.Unit}
+	if len(edits) == 1 {
+		c.known = &p.Edits[0].Range
+	}
+	b.commitLocked(edits, c)
+	if len(edits) == 1 {
+		return EditResult{b.revision, []Range{after(p.Edits[0].Range.Start, edits[0].Text, p.Unit)}}, nil
+	}
 	return EditResult{b.revision, b.rangesLocked(edits, order, p.Unit)}, nil
+}
+
+// after is where a text lies that was put at a position.
+func after(start text.Position, s []byte, u text.Unit) Range {
+	end := text.Advance(start, s, u)
+	return Range{start, end}
 }
 
 // joinKey is what edits of one step have in common; "" joins nothing. Edits of
@@ -90,7 +103,7 @@ func (b *Buffer) joinKey(p EditParams) string {
 // is where edit i of the params went.
 func (b *Buffer) offsetsLocked(in []Edit, u text.Unit) (edits []text.Edit, order []int, err error) {
 	view := b.store.View()
-	edits, index := make([]text.Edit, len(in)), make([]int, len(in))
+	edits = make([]text.Edit, len(in))
 	for i, e := range in {
 		start, err := view.Offset(e.Range.Start, u)
 		if err != nil {
@@ -109,20 +122,28 @@ func (b *Buffer) offsetsLocked(in []Edit, u text.Unit) (edits []text.Edit, order
 			return nil, nil, badRequest("edits", "type", "the text of edit %d is not UTF-8", i)
 		}
 		edits[i] = text.Edit{Start: start, End: end, Text: toStore(view, b.preferred, e.Text, end)}
+	}
+	if len(in) < 2 {
+		return edits, nil, nil
+	}
+	return inOrder(edits)
+}
+
+// inOrder sorts edits by place, and tells where each went.
+func inOrder(in []text.Edit) (edits []text.Edit, index []int, err error) {
+	index = make([]int, len(in))
+	for i := range index {
 		index[i] = i
 	}
-	if len(in) > 1 {
-		slices.SortStableFunc(index, func(i, j int) int {
-			return cmp.Or(cmp.Compare(edits[i].Start, edits[j].Start), cmp.Compare(edits[i].End, edits[j].End))
-		})
-		sorted := make([]text.Edit, len(in))
-		for k, i := range index {
-			sorted[k] = edits[i]
-			if k > 0 && sorted[k].Start < sorted[k-1].End {
-				return nil, nil, badRequest("edits", "overlap", "edit %d overlaps edit %d", i, index[k-1])
-			}
+	slices.SortStableFunc(index, func(i, j int) int {
+		return cmp.Or(cmp.Compare(in[i].Start, in[j].Start), cmp.Compare(in[i].End, in[j].End))
+	})
+	edits = make([]text.Edit, len(in))
+	for k, i := range index {
+		edits[k] = in[i]
+		if k > 0 && edits[k].Start < edits[k-1].End {
+			return nil, nil, badRequest("edits", "overlap", "edit %d overlaps edit %d", i, index[k-1])
 		}
-		edits = sorted
 	}
 	return edits, index, nil
 }
@@ -169,6 +190,9 @@ type commit struct {
 	// exact: edits that change only the kind of line ends count too. The wire
 	// doesn't show them, so they make no revision.
 	exact bool
+	// known is the range of the only edit in unit, where a client gave it.
+	known *Range
+	unit  text.Unit
 	// settle, if set, runs after the edits, with the new revision, and before
 	// anybody is told.
 	settle func()
@@ -198,10 +222,13 @@ func (b *Buffer) commitLocked(edits []text.Edit, c commit) {
 		return
 	}
 	change := Change{facts: b.factsLocked()}
-	change.Edits, change.Reset = b.shownLocked(view, shown)
+	change.Edits, change.Reset = b.shownLocked(view, shown, c)
 	b.logLocked(edits)
-	if err := b.store.Apply(edits, text.Step{Join: b.joinsLocked(c.join), Mark: c.mark}); err != nil {
-		panic("buffer: checked edits don't fit: " + err.Error())
+	inside := len(edits) == 0 || edits[len(edits)-1].End < view.Len()
+	b.store.ApplyValid(edits, text.Step{Join: b.joinsLocked(c.join), Mark: c.mark})
+	if inside {
+		// The end is the same, so what ends it is.
+		b.finalAt = b.store.Version() + 1
 	}
 	b.finishLocked(change, c)
 }
@@ -213,7 +240,10 @@ func (b *Buffer) finishLocked(change Change, c commit) {
 	shown := len(change.Edits) > 0 || change.Reset
 	if shown {
 		b.revision++
-		b.joining = joining{c.join, b.set.now().Add(CoalesceWithin), b.revision}
+		b.joining = joining{key: c.join, revision: b.revision}
+		if c.join != "" {
+			b.joining.until = b.set.now().Add(CoalesceWithin)
+		}
 	}
 	if c.settle != nil {
 		c.settle()
@@ -262,9 +292,7 @@ func effective(view text.Text, edits []text.Edit, f form) []text.Edit {
 		if f == storeForm {
 			return bytes.Equal(view.Append(nil, e.Start, e.End), e.Text)
 		}
-		wire := slices.Clone(e.Text)
-		text.ToWire(wire)
-		return bytes.Equal(view.AppendWire(nil, e.Start, e.End), wire)
+		return string(view.AppendWire(nil, e.Start, e.End)) == text.WireString(e.Text)
 	}
 	for i, e := range edits {
 		if !same(e) {
@@ -283,8 +311,7 @@ func effective(view text.Text, edits []text.Edit, f form) []text.Edit {
 
 // shownLocked gives the edits of old as a Change shows them, or true if they
 // are too much for one.
-func (b *Buffer) shownLocked(old text.Text, edits []text.Edit) ([]ChangedEdit, bool) {
-	edits = effective(old, edits, wireForm)
+func (b *Buffer) shownLocked(old text.Text, edits []text.Edit, how commit) ([]ChangedEdit, bool) {
 	size := 0
 	for _, e := range edits {
 		size += len(e.Text)
@@ -295,12 +322,13 @@ func (b *Buffer) shownLocked(old text.Text, edits []text.Edit) ([]ChangedEdit, b
 	units := b.set.observer.Units()
 	out := make([]ChangedEdit, len(edits))
 	for i, e := range edits {
-		wire := slices.Clone(e.Text)
-		text.ToWire(wire)
 		c := &out[len(edits)-1-i]
-		c.Text = string(wire)
+		c.Text = text.WireString(e.Text)
 		for u, wanted := range units {
-			if wanted {
+			switch {
+			case wanted && how.known != nil && how.unit == text.Unit(u):
+				c.Ranges[u] = *how.known
+			case wanted:
 				c.Ranges[u] = rangeOf(old, e.Start, e.End, text.Unit(u))
 			}
 		}

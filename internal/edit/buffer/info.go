@@ -163,8 +163,11 @@ type facts struct {
 
 func (b *Buffer) factsLocked() facts {
 	view := b.store.View()
+	if b.finalAt != b.store.Version()+1 {
+		b.final, b.finalAt = view.FinalNewline(), b.store.Version()+1
+	}
 	m := view.Metrics()
-	return facts{eolOf(m, b.preferred), m.CRLF > 0 && m.CRLF < m.Lines, view.FinalNewline()}
+	return facts{eolOf(m, b.preferred), m.CRLF > 0 && m.CRLF < m.Lines, b.final}
 }
 
 // eolOf is the kind of line end of most lines, or else what is preferred.

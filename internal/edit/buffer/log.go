@@ -31,7 +31,7 @@ func (b *Buffer) appendLogLocked(edits []text.Edit) {
 // can the log do without the text.
 func (b *Buffer) beginLogLocked(t text.Text) {
 	h := recovery.Header{Path: b.path, Name: b.name, Encoding: b.format.Encoding, BOM: b.format.BOM}
-	if b.base != nil && b.base.hash != "" && text.Equal(t, b.store.Saved()) {
+	if b.base != nil && text.Equal(t, b.store.Saved()) {
 		h.Hash, h.Size, h.Mtime = b.base.hash, b.base.stat.Size, b.base.stat.Mtime
 	}
 	b.log = b.set.logs.Begin(h, t)

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/internal/edit/charset"
 	"dragoman/internal/edit/file"
+	"dragoman/internal/edit/recovery"
 	"dragoman/internal/edit/text"
 )
 
@@ -103,7 +104,7 @@ func (s *Set) emptyAt(path, encoding string) *Buffer {
 	b := &Buffer{path: path, isNew: true, preferred: LF, format: charset.Format{Encoding: encoding}}
 	b.savedFormat = b.format
 	b.store = text.NewStore(text.Text{}, s.undoBytes)
-	s.offerRecovery(b, "")
+	s.offerRecovery(b)
 	return b
 }
 
@@ -113,15 +114,27 @@ func (s *Set) bufferOf(path string, v *version, named, readOnly bool) *Buffer {
 		named: named, base: &v.base, readOnly: readOnly,
 	}
 	b.store = text.NewStore(v.text, s.undoBytes)
-	s.offerRecovery(b, v.base.hash)
+	s.offerRecovery(b)
 	return b
 }
 
 // offerRecovery tells of a log for b's path. Call with s.mu held.
-func (s *Set) offerRecovery(b *Buffer, hash string) {
+func (s *Set) offerRecovery(b *Buffer) {
 	if it, ok := s.left[b.path]; ok {
-		b.recovery = &RecoveryInfo{ID: it.ID, SavedAt: it.SavedAt, Edits: it.Edits, BaseChanged: it.Hash != hash}
+		b.recovery = &RecoveryInfo{ID: it.ID, SavedAt: it.SavedAt, Edits: it.Edits, BaseChanged: !madeOn(it, b.base)}
 	}
+}
+
+// madeOn reports whether a log's edits were made on base; large files have no
+// hash, so that size and time have to do.
+func madeOn(it recovery.Item, base *base) bool {
+	if base == nil || it.Mtime.IsZero() {
+		return base == nil && it.Mtime.IsZero()
+	}
+	if it.Hash != "" && base.hash != "" {
+		return it.Hash == base.hash
+	}
+	return it.Size == base.stat.Size && it.Mtime.Equal(base.stat.Mtime)
 }
 
 // read reads a file that stays as it is while it is read.

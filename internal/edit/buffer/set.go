@@ -14,6 +14,11 @@ import (
 	"dragoman/internal/edit/text"
 )
 
+// GCPercent is what a process that holds large documents gives
+// debug.SetGCPercent. Their text lies off the heap; at the default 100 the
+// collector would let the pieces and undo steps take twice their size.
+const GCPercent = 50
+
 // Options say what a Set works with.
 type Options struct {
 	// Files reaches the disk; nil: the operating system, unconfined.
@@ -71,8 +76,12 @@ type Buffer struct {
 	recovery *RecoveryInfo
 	clients  map[string]bool
 	joining  joining
-	kept     map[int64]keptText
-	closed   bool
+	// final is whether the text of the store's version finalAt-1 ends with a
+	// line end.
+	final   bool
+	finalAt int
+	kept    map[int64]keptText
+	closed  bool
 }
 
 // base is what was last read from or written to a file (documents.md rule 1).

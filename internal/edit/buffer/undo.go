@@ -52,7 +52,7 @@ func (s *Set) step(p UndoParams, o Origin, do func(*text.Store) (text.Undone, bo
 	}
 	edits := editsOf(done.Spans, b.store.View())
 	b.logSinceLocked(old, edits)
-	change.Edits, change.Reset = b.shownLocked(old, edits)
+	change.Edits, change.Reset = b.shownLocked(old, effective(old, edits, wireForm), commit{})
 	b.finishLocked(change, commit{origin: o, settle: func() {
 		if m, ok := done.Mark.(formatMark); ok {
 			b.format = pick(m)

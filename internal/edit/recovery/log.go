@@ -30,8 +30,15 @@ func (l *Log) ID() string { return l.header.ID }
 func (l *Log) Edit(e text.Edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.dropped {
-		l.pending = appendEdit(l.pending, e)
+	if l.dropped {
+		return
+	}
+	l.pending = appendEdit(l.pending, e)
+	if len(l.pending) > syncAt {
+		select {
+		case l.store.wake <- struct{}{}:
+		default:
+		}
 	}
 }
 

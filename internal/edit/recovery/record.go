@@ -31,17 +31,16 @@ var errTorn = errors.New("record is torn")
 
 // appendRecord appends kind, length, payload and checksum.
 func appendRecord(dst []byte, kind byte, payload ...[]byte) []byte {
-	n := 0
-	sum := crc32.NewIEEE()
+	n, sum := 0, uint32(0)
 	for _, p := range payload {
 		n += len(p)
-		_, _ = sum.Write(p)
+		sum = crc32.Update(sum, crc32.IEEETable, p)
 	}
 	dst = binary.AppendUvarint(append(dst, kind), uint64(n))
 	for _, p := range payload {
 		dst = append(dst, p...)
 	}
-	return binary.LittleEndian.AppendUint32(dst, sum.Sum32())
+	return binary.LittleEndian.AppendUint32(dst, sum)
 }
 
 func appendEdit(dst []byte, e text.Edit) []byte {

@@ -102,7 +102,7 @@ func TestTornEndIsLeftOut(t *testing.T) {
 
 func TestKeepNeedsNoFile(t *testing.T) {
 	s := Open(t.TempDir())
-	l := s.Begin(Header{Path: "/x", Hash: "sha256:00", Name: "x"}, load(t, strings.Repeat("x", InlineMax+1)))
+	l := s.Begin(Header{Path: "/x", Mtime: time.Unix(1, 0), Name: "x"}, load(t, strings.Repeat("x", InlineMax+1)))
 	l.Edit(edit(0, InlineMax+1, "a"))
 	if err := l.Keep(load(t, "a")); err != nil {
 		t.Fatal(err)

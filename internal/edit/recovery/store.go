@@ -19,6 +19,9 @@ import (
 // SyncEvery is how often logs are synced: what a crash may cost.
 const SyncEvery = time.Second
 
+// syncAt is how much waits for the next sync, at most, in bytes of one log.
+const syncAt = 256 << 10
+
 // InlineMax is the largest base text that a log holds a copy of, in bytes. For
 // a larger one the file itself has to be there still.
 const InlineMax = 8 << 20
@@ -35,7 +38,8 @@ type Header struct {
 	Path string `json:"path,omitzero"`
 	// Name is for people.
 	Name string `json:"name"`
-	// Hash, Size and Mtime are the base file's; empty for one that was new.
+	// Hash, Size and Mtime are the base file's. Mtime is zero if the edits
+	// weren't made on what a file held; Hash is empty for large files.
 	Hash  string    `json:"hash,omitzero"`
 	Size  int64     `json:"size,omitzero"`
 	Mtime time.Time `json:"mtime,omitzero"`
@@ -56,6 +60,7 @@ type Item struct {
 type Store struct {
 	dir  string
 	stop chan struct{}
+	wake chan struct{}
 	done sync.WaitGroup
 
 	mu     sync.Mutex
@@ -66,7 +71,7 @@ type Store struct {
 // Open opens the folder, which is made when the first log is written. An empty
 // dir gives a store that keeps nothing.
 func Open(dir string) *Store {
-	s := &Store{dir: dir, stop: make(chan struct{}), live: map[string]*Log{}}
+	s := &Store{dir: dir, stop: make(chan struct{}), wake: make(chan struct{}, 1), live: map[string]*Log{}}
 	if dir != "" {
 		s.done.Go(s.run)
 	}
@@ -79,6 +84,8 @@ func (s *Store) run() {
 	for {
 		select {
 		case <-tick.C:
+			_ = s.Sync()
+		case <-s.wake:
 			_ = s.Sync()
 		case <-s.stop:
 			return
@@ -122,7 +129,7 @@ func (s *Store) Begin(h Header, base text.Text) *Log {
 	l := &Log{store: s, header: h}
 	head, _ := json.Marshal(h)
 	l.pending = appendRecord(nil, kindHeader, head)
-	if h.Path == "" || h.Hash == "" || base.Len() <= InlineMax {
+	if h.Mtime.IsZero() || base.Len() <= InlineMax {
 		l.content, l.hasContent = base, true
 	}
 	if s.dir == "" {

@@ -7,9 +7,12 @@ import (
 
 // blockSize is the distance between two marks of a chunk's index, in bytes.
 const (
-	blockShift = 12
+	blockShift = 11
 	blockSize  = 1 << blockShift
 )
+
+// plainMax is the longest piece of a chunk without index, in bytes.
+const plainMax = 4 << 10
 
 // maxChunk is the most bytes that one chunk holds, so that 32 bits count them.
 const maxChunk = 1 << 31
@@ -22,7 +25,7 @@ const maxChunk = 1 << 31
 type chunk struct {
 	data []byte
 	// marks[i] are the counts of data[:i*blockSize]; nil: no index, and no
-	// piece of this chunk is longer than blockSize.
+	// piece of this chunk is longer than plainMax.
 	marks []counts
 }
 
@@ -75,17 +78,23 @@ func (c *chunk) prefix(at uint32) counts {
 func (c *chunk) afterLine(from, to uint32, k int) uint32 {
 	defer runtime.KeepAlive(c)
 	if c.marks == nil || to-from <= blockSize {
-		return from + uint32(nthLineEnd(c.data[from:to], k))
+		return from + uint32(nthLineEnd(c.data[from:to], k, c.mixed()))
 	}
 	target := c.prefix(from).lines + uint32(k)
 	first := int(from >> blockShift)
 	// The last mark with fewer line ends than target, not before from's block.
 	i := first + sort.Search(len(c.marks)-first, func(i int) bool { return c.marks[first+i].lines >= target }) - 1
-	if i <= first {
-		return from + uint32(nthLineEnd(c.data[from:to], k))
+	start, k := from, k
+	if i > first {
+		start, k = uint32(i)<<blockShift, int(target-c.marks[i].lines)
 	}
-	start := uint32(i) << blockShift
-	return start + uint32(nthLineEnd(c.data[start:to], int(target-c.marks[i].lines)))
+	end := min(to, uint32(i+1)<<blockShift)
+	return start + uint32(nthLineEnd(c.data[start:end], k, c.mixed()))
+}
+
+// mixed reports whether CRLF may be in the chunk.
+func (c *chunk) mixed() bool {
+	return c.marks == nil || c.marks[len(c.marks)-1].crlf > 0
 }
 
 // afterUnits gives the offset in data at which data[from:…] has k units, and

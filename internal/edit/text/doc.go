@@ -5,9 +5,9 @@
 // never changes. The chunk of a file that was read is one block of memory off
 // the Go heap, released when the last text that refers to it is collected.
 // Inserted text goes to append blocks. Each chunk has the counts of line ends
-// and of UTF-16 and UTF-32 units every 4 KiB, each tree node those of what is
+// and of UTF-16 and UTF-32 units every 2 KiB, each tree node those of what is
 // below it; so a position in any of the three units is found in
-// O(log pieces + 4 KiB), in a file of one 1 GiB line too.
+// O(log pieces + 2 KiB), in a file of one 1 GiB line too.
 //
 // # Line ends
 //

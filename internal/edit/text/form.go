@@ -14,6 +14,16 @@ func ToWire(b []byte) {
 	}
 }
 
+// WireString is b, which is in the store's form, in the wire's.
+func WireString(b []byte) string {
+	if bytes.IndexByte(b, CRLF) < 0 {
+		return string(b)
+	}
+	b = bytes.Clone(b)
+	ToWire(b)
+	return string(b)
+}
+
 // appendDisk appends b, in the store's form, with the line ends as on disk.
 func appendDisk(dst, b []byte) []byte {
 	for {

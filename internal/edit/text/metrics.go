@@ -110,7 +110,7 @@ func tally(b []byte) (counts, bool) {
 	return c, false
 }
 
-var lineFeed = []byte{'\n'}
+var lineFeed, crlfByte = []byte{'\n'}, []byte{CRLF}
 
 // indexLineEnd is the index of the first line end in b, or -1.
 func indexLineEnd(b []byte) int {
@@ -124,11 +124,33 @@ func indexLineEnd(b []byte) int {
 	return i
 }
 
-// nthLineEnd is the index just after the k-th line end in b, k from 1.
-func nthLineEnd(b []byte, k int) int {
+// countLineEnds counts the line ends of b; mixed: CRLF may be among them.
+func countLineEnds(b []byte, mixed bool) int {
+	n := bytes.Count(b, lineFeed)
+	if mixed {
+		n += bytes.Count(b, crlfByte)
+	}
+	return n
+}
+
+// nthLineEnd is the index just after the k-th line end in b, k from 1. It
+// halves b by counting, which is faster than going from one to the next.
+func nthLineEnd(b []byte, k int, mixed bool) int {
 	at := 0
+	for end := len(b); end-at > 256; {
+		half := at + (end-at)/2
+		if n := countLineEnds(b[at:half], mixed); n < k {
+			at, k = half, k-n
+		} else {
+			end = half
+		}
+	}
 	for ; k > 0; k-- {
-		at += indexLineEnd(b[at:]) + 1
+		if mixed {
+			at += indexLineEnd(b[at:]) + 1
+		} else {
+			at += bytes.IndexByte(b[at:], '\n') + 1
+		}
 	}
 	return at
 }

@@ -1,6 +1,9 @@
 package text
 
-import "fmt"
+import (
+	"fmt"
+	"runtime"
+)
 
 // A Unit is what a Position's character counts.
 type Unit int
@@ -76,9 +79,12 @@ func (t Text) Offset(p Position, u Unit) (int, error) {
 	if p.Character < 0 {
 		return 0, &PositionError{p, u, "character"}
 	}
-	start := t.LineStart(p.Line)
+	start, r := t.lineStart(p.Line)
 	if p.Character == 0 {
 		return start, nil
+	}
+	if off, ok := r.near(start, p.Character, u); ok {
+		return off, nil
 	}
 	end := t.LineEnd(p.Line)
 	if u == UTF8 {
@@ -103,6 +109,27 @@ func (t Text) Offset(p Position, u Unit) (int, error) {
 		return 0, &PositionError{p, u, "inside"}
 	}
 	return off, nil
+}
+
+// nearMax is how many bytes near looks at, at most.
+const nearMax = 4 << 10
+
+// near finds the offset of character n of the line that starts at start, if
+// all before it and the byte after lie in piece r. It decides most cases without
+// a second way down the tree; false: it can't tell.
+func (r run) near(start, n int, u Unit) (int, bool) {
+	if r.p.c == nil {
+		return 0, false
+	}
+	from := r.p.off + uint32(start-r.at)
+	rest := int(r.p.off + r.p.n - from)
+	if n >= rest || n > nearMax {
+		return 0, false
+	}
+	b := r.p.c.data[from : int(from)+n+1]
+	ok := indexLineEnd(b[:n]) < 0 && isBoundary(b[n]) && (u == UTF8 || isASCII(b[:n]))
+	runtime.KeepAlive(r.p.c)
+	return start + n, ok
 }
 
 // seekUnits gives the offset before which the text has k units; if k splits a
@@ -139,4 +166,21 @@ func (t Text) Position(off int, u Unit) Position {
 		return Position{m.Lines, off - start}
 	}
 	return Position{m.Lines, m.units(u) - t.prefix(start).units(u)}
+}
+
+// Advance is the position after s, which is in the store's form, was put at p.
+func Advance(p Position, s []byte, u Unit) Position {
+	c, ascii := tally(s)
+	if c.lines > 0 {
+		last := len(s)
+		for !IsLineEnd(s[last-1]) {
+			last--
+		}
+		p = Position{Line: p.Line + int(c.lines)}
+		s = s[last:]
+	}
+	if u == UTF8 || ascii {
+		return Position{p.Line, p.Character + len(s)}
+	}
+	return Position{p.Line, p.Character + unitsOf(len(s), scan(s), u)}
 }

@@ -185,8 +185,16 @@ func (t Text) WriteTo(w io.Writer) (int64, error) {
 
 // LineStart gives the offset of the first byte of line, which exists.
 func (t Text) LineStart(line int) int {
+	off, _ := t.lineStart(line)
+	return off
+}
+
+// lineStart gives a line's first offset, and the piece in which its end before
+// it lies: the piece that goes on with the line, unless it ends there.
+func (t Text) lineStart(line int) (int, run) {
 	if line == 0 {
-		return 0
+		r, _ := t.findByte(0)
+		return 0, r
 	}
 	n, at, k := t.root.n, 0, line
 	for n.kids != nil {
@@ -201,12 +209,12 @@ func (t Text) LineStart(line int) int {
 	for i := range n.pieces {
 		p := &n.pieces[i]
 		if int(p.counts.lines) >= k {
-			return at + int(p.c.afterLine(p.off, p.off+p.n, k)-p.off)
+			return at + int(p.c.afterLine(p.off, p.off+p.n, k)-p.off), run{*p, at}
 		}
 		k -= int(p.counts.lines)
 		at += int(p.n)
 	}
-	return at
+	return at, run{}
 }
 
 // LineEnd gives the offset of the line's end: of the byte that ends it, or Len.

@@ -34,7 +34,7 @@ func (p piece) split(k uint32) (piece, piece) {
 
 // joins reports whether q continues p, so that both can be one piece.
 func (p piece) joins(q piece) bool {
-	return p.c == q.c && p.off+p.n == q.off && (p.c.marks != nil || p.n+q.n <= blockSize)
+	return p.c == q.c && p.off+p.n == q.off && (p.c.marks != nil || p.n+q.n <= plainMax)
 }
 
 // A link is a child with the metrics of all that is below it.
@@ -156,7 +156,7 @@ func (t *tree) spliceLeaf(l link, start, end int, ins []piece) nodes {
 		return t.refill(l.n, out)
 	}
 	defer clear(t.scratch)
-	return t.spreadPieces(out)
+	return t.spreadPieces(l.n, out)
 }
 
 // refill gives leaf n the content ps, in place if the leaf is ours.
@@ -164,16 +164,21 @@ func (t *tree) refill(n *node, ps []piece) nodes {
 	if len(ps) == 0 {
 		return nodes{}
 	}
-	if n.own != t.own {
-		n = t.newLeaf(ps)
-	} else {
-		old := len(n.pieces)
-		n.pieces = append(n.pieces[:0], ps...)
-		if old > len(ps) {
-			clear(n.pieces[len(ps):old])
-		}
-	}
+	n = t.withPieces(n, ps)
 	return nodes{one: link{n, n.metrics()}, n: 1}
+}
+
+// withPieces is n with the content ps, or a new leaf if n isn't ours.
+func (t *tree) withPieces(n *node, ps []piece) *node {
+	if n.own != t.own {
+		return t.newLeaf(ps)
+	}
+	old := len(n.pieces)
+	n.pieces = append(n.pieces[:0], ps...)
+	if old > len(ps) {
+		clear(n.pieces[len(ps):old])
+	}
+	return n
 }
 
 func appendPieces(out, ins []piece) []piece {
@@ -208,12 +213,18 @@ func (t *tree) newInner(ks []link) *node {
 	return n
 }
 
-// spreadPieces makes leaves of ps, which one leaf can't hold.
-func (t *tree) spreadPieces(ps []piece) nodes {
+// spreadPieces makes leaves of ps, which one leaf can't hold. n, whose content
+// it was, becomes one of them if it is ours.
+func (t *tree) spreadPieces(n *node, ps []piece) nodes {
 	count := (len(ps)-1)/(maxPieces*3/4) + 1
 	more := make([]link, 0, count)
 	for i := range count {
-		n := t.newLeaf(ps[i*len(ps)/count : (i+1)*len(ps)/count])
+		part := ps[i*len(ps)/count : (i+1)*len(ps)/count]
+		if i == 0 {
+			n = t.withPieces(n, part)
+		} else {
+			n = t.newLeaf(part)
+		}
 		more = append(more, link{n, n.metrics()})
 	}
 	return nodes{more: more, n: len(more)}

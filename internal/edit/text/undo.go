@@ -36,31 +36,26 @@ type op struct {
 
 // history is the linear undo stack of a store.
 type history struct {
-	undo, redo []step
-	// dropped is the number of steps at the start of undo that the budget has
-	// emptied.
-	dropped int
-	budget  int
-	cost    int
+	undo, redo stack
+	budget     int
+	cost       int
 
 	current step
 	open    bool
 	join    bool
 	mark    any
 	// target is the stack that the open step goes to.
-	target *[]step
+	target *stack
 }
 
 // begin opens a step. A new change ends what could be redone.
 func (h *history) begin(s Step) {
-	for _, r := range h.redo {
-		h.cost -= r.cost()
+	for h.redo.len() > 0 {
+		h.pop(&h.redo)
 	}
-	clear(h.redo)
-	h.redo = h.redo[:0]
 	h.open, h.mark, h.target = false, s.Mark, &h.undo
 	h.current = step{}
-	if s.Join && h.depth() > 0 {
+	if s.Join && h.undo.len() > 0 {
 		h.current = h.pop(&h.undo)
 		h.open = true
 	}
@@ -70,8 +65,6 @@ func (h *history) begin(s Step) {
 	}
 }
 
-func (h *history) depth() int { return len(h.undo) - h.dropped }
-
 func (s step) cost() int {
 	if s.more != nil {
 		return stepCost + s.more.cost
@@ -79,11 +72,8 @@ func (s step) cost() int {
 	return stepCost
 }
 
-func (h *history) pop(from *[]step) step {
-	k := len(*from) - 1
-	s := (*from)[k]
-	(*from)[k] = step{}
-	*from = (*from)[:k]
+func (h *history) pop(from *stack) step {
+	s := from.pop()
 	h.cost -= s.cost()
 	return s
 }
@@ -125,18 +115,11 @@ func (h *history) end() {
 	if !h.open {
 		return
 	}
-	*h.target = append(*h.target, h.current)
+	h.target.push(h.current)
 	h.cost += h.current.cost()
 	h.current, h.open = step{}, false
-	for h.cost > h.budget && h.depth() > 1 {
-		h.cost -= h.undo[h.dropped].cost()
-		h.undo[h.dropped] = step{}
-		h.dropped++
-	}
-	if h.dropped > 1024 && h.dropped > len(h.undo)/2 {
-		k := copy(h.undo, h.undo[h.dropped:])
-		clear(h.undo[k:])
-		h.undo, h.dropped = h.undo[:k], 0
+	for h.cost > h.budget && h.undo.len() > 1 {
+		h.cost -= h.undo.drop().cost()
 	}
 }
 
@@ -150,7 +133,7 @@ type Undone struct {
 
 // Undo takes the last step back; false: there is none.
 func (s *Store) Undo() (Undone, bool) {
-	if s.history.depth() == 0 {
+	if s.history.undo.len() == 0 {
 		return Undone{}, false
 	}
 	return s.revert(s.history.pop(&s.history.undo), &s.history.redo), true
@@ -158,22 +141,22 @@ func (s *Store) Undo() (Undone, bool) {
 
 // Redo does the last step that was undone again; false: there is none.
 func (s *Store) Redo() (Undone, bool) {
-	if len(s.history.redo) == 0 {
+	if s.history.redo.len() == 0 {
 		return Undone{}, false
 	}
 	return s.revert(s.history.pop(&s.history.redo), &s.history.undo), true
 }
 
 // CanUndo reports whether there is a step to undo.
-func (s *Store) CanUndo() bool { return s.history.depth() > 0 }
+func (s *Store) CanUndo() bool { return s.history.undo.len() > 0 }
 
 // CanRedo reports whether a step was undone that can be done again.
-func (s *Store) CanRedo() bool { return len(s.history.redo) > 0 }
+func (s *Store) CanRedo() bool { return s.history.redo.len() > 0 }
 
 // UndoBytes is the memory that the steps are reckoned to take.
 func (s *Store) UndoBytes() int { return s.history.cost }
 
-func (s *Store) revert(st step, to *[]step) Undone {
+func (s *Store) revert(st step, to *stack) Undone {
 	h := &s.history
 	h.current, h.open, h.target = step{}, false, to
 	var spans composer

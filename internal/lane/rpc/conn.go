@@ -29,12 +29,11 @@ type conn struct {
 	process lane.Process
 	peer    *peer
 	drained chan struct{}   // closed when nobody reads stdout any more
-	base    context.Context // ends at Close
+	base    context.Context // ends at Close; of events outside a turn
 	stop    context.CancelFunc
 	turns   sync.WaitGroup
 
 	mu      sync.Mutex
-	emitCtx context.Context // of events outside a turn
 	native  string
 	options agent.Options // model and effort of later turns
 	current *turn         // runs, or was given up and has not ended at the agent

@@ -13,7 +13,7 @@ import (
 // out before it can end the turn.
 func (c *conn) notified(m message) {
 	c.mu.Lock()
-	x, ctx := c.current, c.emitCtx
+	x := c.current
 	closed := c.closed
 	c.mu.Unlock()
 	text, isText := c.spec.textOf(m)
@@ -22,9 +22,9 @@ func (c *conn) notified(m message) {
 	case closed:
 		return
 	case x == nil && isText:
-		c.emit(ctx, 0, text)
+		c.emit(c.base, 0, text)
 	case x == nil:
-		c.launch.Sink.Emit(ctx, &agent.Event{Kind: agent.KindRaw, Raw: raw})
+		c.launch.Sink.Emit(c.base, &agent.Event{Kind: agent.KindRaw, Raw: raw})
 	case isText:
 		x.chunk(text)
 	default:

@@ -70,7 +70,6 @@ func (p *spec) start(ctx context.Context, l lane.Launch) (*conn, error) {
 	}
 	c := &conn{spec: p, launch: l, process: process, native: l.Resume, options: l.Options, drained: make(chan struct{})}
 	c.base, c.stop = context.WithCancel(context.Background())
-	c.emitCtx = ctx
 	return c, nil
 }
 
@@ -80,9 +79,10 @@ func (c *conn) abandon(ctx context.Context) error {
 	return c.end(context.WithoutCancel(ctx))
 }
 
-// open connects, and makes the calls of the setup. Events until its end are
-// the open's.
+// open connects, and makes the calls of the setup. The end of ctx lets go of
+// a host that doesn't read; once the session is open, only Close does.
 func (c *conn) open(ctx context.Context) error {
+	keep := context.AfterFunc(ctx, c.stop)
 	link, err := c.connect(ctx)
 	if err != nil {
 		return err
@@ -90,16 +90,16 @@ func (c *conn) open(ctx context.Context) error {
 	c.peer = newPeer(link, c.spec.envelope, c.notified, c.disconnected)
 	go c.peer.serve()
 	if err := c.setup(ctx); err != nil {
-		return c.openError(ctx, err)
+		return c.openError(err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.emitCtx = c.base
+	if !keep() {
+		return c.openError(context.Cause(ctx))
+	}
 	return nil
 }
 
 // openError turns the end of a clock into a transport that failed.
-func (c *conn) openError(ctx context.Context, err error) error {
+func (c *conn) openError(err error) error {
 	var late errLate
 	var e *agent.Error
 	switch {

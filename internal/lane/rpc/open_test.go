@@ -225,6 +225,57 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// TestEventsAfterTheOpen: what the agent says right behind its last reply isn't
+// lost with the open's context, however late the host reads it.
+func TestEventsAfterTheOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink, hold := lanetest.NewSink(), make(chan struct{})
+		sink.HoldUntil(hold)
+		ended := false
+		s, err := tryOpen(t, declared(obj{"initialize": nil, "initialized": nil}), func(ctx context.Context, p lanetest.Stdio) lane.ExitStatus {
+			(&wire{Stdio: p}).say(`{"id":1,"result":{}}`+"\n%s", delta("behind"))
+			<-ctx.Done()
+			return lane.ExitStatus{}
+		}, func(l *lane.Launch) { l.Sink = ctxSink{sink, &ended} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		close(hold)
+		synctest.Wait()
+		if got := sink.Text(0); got != "behind" || ended {
+			t.Errorf("text %q, context ended %v", got, ended)
+		}
+		s.close()
+	})
+}
+
+// ctxSink tells whether an event's context had ended when it was taken.
+type ctxSink struct {
+	*lanetest.Sink
+	ended *bool
+}
+
+func (s ctxSink) Emit(ctx context.Context, ev *agent.Event) {
+	s.Sink.Emit(ctx, ev)
+	*s.ended = *s.ended || ctx.Err() != nil
+}
+
+// TestOpenFailsWithAHeldHost: a host that doesn't read can't keep a failed
+// open from ending its agent.
+func TestOpenFailsWithAHeldHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := lanetest.NewSink()
+		sink.HoldUntil(make(chan struct{}))
+		_, err := tryOpen(t, declared(nil), func(ctx context.Context, p lanetest.Stdio) lane.ExitStatus {
+			(&wire{Stdio: p}).say("%s", delta("before"))
+			<-ctx.Done()
+			return lane.ExitStatus{}
+		}, func(l *lane.Launch) { l.Sink = sink })
+		wantError(t, err, agent.CodeTransportFailed, stageCall, agent.FlagsBroken)
+	})
+}
+
 func TestSessionClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -18,8 +20,11 @@ import (
 	"dragoman/envelope/host"
 )
 
-// childAgent is this binary as an agent.
+// childAgent is this binary as an agent, or as a bridge to one on a socket.
 func childAgent(mode string) int {
+	if socket, ok := strings.CutPrefix(mode, "bridge "); ok {
+		return bridge(socket)
+	}
 	a := testAgent()
 	a.Handle("environment", func(context.Context, *agent.Request) ([]byte, error) {
 		return fmt.Appendf(nil, `{"environ":%q,"dir":%q}`, strings.Join(os.Environ(), " "), first(os.Getwd())), nil
@@ -48,6 +53,22 @@ func childAgent(mode string) int {
 	return 0
 }
 
+// bridge carries stdin and stdout to a socket and back, as ssh does to a
+// program elsewhere.
+func bridge(socket string) int {
+	c, err := net.Dial("unix", socket)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	go func() {
+		_, _ = io.Copy(c, os.Stdin)
+		_ = c.(*net.UnixConn).CloseWrite()
+	}()
+	_, _ = io.Copy(os.Stdout, c)
+	return 0
+}
+
 func first[T any](v T, _ error) T { return v }
 
 func child(t *testing.T, c host.Command) host.Starter {
@@ -71,6 +92,36 @@ func TestChild(t *testing.T) {
 	want := fmt.Sprintf(`{"environ":"LANG=C %s=1","dir":%q}`, modeVariable, dir)
 	if err != nil || string(o.Output) != want {
 		t.Errorf("got %s and %v, want %s", o.Output, err, want)
+	}
+}
+
+func TestBridge(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	served := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			err = testAgent().Serve(context.Background(), c, c)
+			c.Close()
+		}
+		served <- err
+	}()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := start(t, host.Child(host.Command{Argv: []string{self}, Dir: t.TempDir(), Env: []string{modeVariable + "=bridge " + socket}}), host.Config{Grants: grants})
+	if o, err := h.Request(t.Context(), "echo", []byte(`{"x":1}`), host.RequestOptions{}); err != nil || string(o.Output) != `{"x":1}` {
+		t.Errorf("got %s and %v", o.Output, err)
+	}
+	closeHost(t, h)
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -97,7 +97,7 @@ def read(stream):
         if not line.endswith(b"\n"):
             raise ProtocolError("LINE_TOO_LARGE" if len(line) > LINE_BYTES else "INVALID_JSON", "no whole line")
         line = line[:-1].removesuffix(b"\r")
-        if line.strip():
+        if line:
             return parse(line)
 
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"dragoman/internal/face/sidecar"
 	"dragoman/internal/preset"
 	"dragoman/internal/proc"
+	"dragoman/internal/record"
 	"dragoman/internal/session"
 	"dragoman/wire/ndjson"
 )
@@ -23,7 +25,7 @@ type serveFlags struct {
 	trustHostEnv                bool
 	maxLine                     int
 	connectTimeout, openTimeout time.Duration
-	log                         string
+	log, record                 string
 }
 
 func newServe(e *Env) *cobra.Command {
@@ -49,6 +51,7 @@ when its output is closed, and then ends every agent.`,
 	flags.DurationVar(&f.connectTimeout, "connect-timeout", session.DefaultConnectTimeout, "from an agent's start to its first answer")
 	flags.DurationVar(&f.openTimeout, "open-timeout", session.DefaultOpenTimeout, "for a whole session/open")
 	flags.StringVar(&f.log, "log", "", "append a log to this file")
+	flags.StringVar(&f.record, "record", "", "record what agents say in this folder, without secrets")
 	return c
 }
 
@@ -67,16 +70,15 @@ func serve(ctx context.Context, e *Env, f serveFlags) error {
 	if f.trustHostEnv {
 		trust = env.TrustHostEnv
 	}
-	set, err := e.loadPresets()
-	if err != nil {
-		// One broken file of the user's must not end every session.
-		log.Error("the user's presets are left out", "error", err)
-		if set, err = preset.Load("", e.executable()); err != nil {
+	opener := newOpener(e, nil, sup, openerOptions{trust: trust, log: log})
+	opener.Presets = &latePresets{e: e, log: log}
+	opener.ConnectTimeout, opener.OpenTimeout = f.connectTimeout, f.openTimeout
+	if f.record != "" {
+		if err := os.MkdirAll(f.record, 0o700); err != nil {
 			return err
 		}
+		opener.Starter = &record.Starter{Starter: sup, Dir: f.record, Log: log}
 	}
-	opener := newOpener(e, set, sup, openerOptions{trust: trust, log: log})
-	opener.ConnectTimeout, opener.OpenTimeout = f.connectTimeout, f.openTimeout
 	err = sidecar.Serve(ctx, e.In, e.Out, sidecar.Config{
 		Opener:  opener,
 		Version: Version, MaxLineBytes: f.maxLine, Reports: e.Err, Log: log,
@@ -86,6 +88,32 @@ func serve(ctx context.Context, e *Env, f serveFlags) error {
 		log.Error("something may be left", "error", err)
 	}
 	return err
+}
+
+// latePresets are read when the first spec needs one, so that the first
+// answer doesn't wait for them (session.Presets).
+type latePresets struct {
+	e   *Env
+	log *slog.Logger
+
+	once sync.Once
+	set  *preset.Set
+	err  error
+}
+
+// Fill implements session.Presets. One broken file of the user's must not end
+// every session: then the embedded presets stand alone.
+func (p *latePresets) Fill(spec []byte) ([]byte, bool, error) {
+	p.once.Do(func() {
+		if p.set, p.err = p.e.loadPresets(); p.err != nil {
+			p.log.Error("the user's presets are left out", "error", p.err)
+			p.set, p.err = preset.Load("", p.e.executable())
+		}
+	})
+	if p.err != nil {
+		return nil, false, p.err
+	}
+	return p.set.Fill(spec, p.e.Getenv("PATH"))
 }
 
 // openLog opens the log of a verb that must keep stderr clean: a file that is

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -263,5 +264,36 @@ func TestSignalAnswersWhatWasRead(t *testing.T) {
 	wantError(t, m, "agent_session_closed", "session/prompt", false, true)
 	if code := s.wait(); code != "0" {
 		t.Errorf("exit %s", code)
+	}
+}
+
+// A preset's id is a whole spec, and what its agent says can be recorded.
+func TestPresetAndRecording(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "recordings")
+	s := start(t, t.TempDir(), "--record", dir)
+	s.send(t, "open", "session/open", `{"spec":{"id":"fixture"},"events":"full"}`)
+	m, _ := s.answer(t, "open")
+	id, _ := at(m, "result", "sessionId").(string)
+	s.prompt(t, id, "hello")
+	if m, text := s.answer(t, "turn"); text != "echo: hello" {
+		t.Errorf("got %q and %v", text, m)
+	}
+	_ = s.in.Close()
+	if code := s.wait(); code != "0" {
+		t.Errorf("exit %s", code)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "001-*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("recordings: %v, %v", files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"note":"start"`, `"dir":">","msg":{"jsonrpc":"2.0","id":1,"method":"initialize"`, `"dir":"<","msg":`, `"text":" hello"`, `"note":"end"`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("the recording has no %s:\n%s", want, data)
+		}
 	}
 }

@@ -171,3 +171,17 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 	})
 }
+
+// TestWireIsWhatABufferShows holds the search's way of decoding against the
+// buffers'.
+func TestWireIsWhatABufferShows(t *testing.T) {
+	part := rapid.SampledFrom([]string{"a", "\n", "\r\n", "\r", "é", "\xe9", "\xff\xfe", "\xfe\xff", "\xef\xbb\xbf", "\x00", "b\x00"})
+	rapid.Check(t, func(t *rapid.T) {
+		file := strings.Join(rapid.SliceOfN(part, 0, 20).Draw(t, "parts"), "")
+		want, _, err := loadBytes([]byte(file), Options{})
+		got, wireErr := Wire([]byte(file))
+		if !errors.Is(wireErr, err) || err == nil && string(got) != want.String() {
+			t.Fatalf("%q: got %q, %v, want %q, %v", file, got, wireErr, want.String(), err)
+		}
+	})
+}

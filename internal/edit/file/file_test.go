@@ -174,3 +174,19 @@ func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 		}
 	}
 }
+
+func TestSequentialReadsAll(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	write(t, path, "content")
+	f, err := Sequential(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close(), f.Close()); err != nil || string(b) != "content" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := Sequential(path + "x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -40,7 +40,8 @@ type Found struct {
 // A Scan searches files in parallel.
 type Scan struct {
 	Pattern *Pattern
-	// Open opens a file by the name that came in.
+	// Open opens a file by the name that came in. A Read of it that gives less
+	// than it was asked for is taken for the end, as with regular files.
 	Open func(name string) (io.ReadCloser, error)
 	// Decode turns a file's bytes into text: UTF-8 with '\n' as line end. Its
 	// error makes the file a skipped one. It may return raw itself or change
@@ -57,11 +58,11 @@ type Scan struct {
 	MaxPerFile int
 }
 
-// Run searches every name that comes in until names is closed or ctx ends, and
-// returns the number of files that were searched. All its goroutines have ended
+// Run searches every name that comes in, in batches such as the files of one
+// folder, until names is closed or ctx ends, and returns the number of files that were searched. All its goroutines have ended
 // then. After the end of ctx it takes no more names: who sends them watches ctx
 // too.
-func (s *Scan) Run(ctx context.Context, names <-chan string) (searched int, err error) {
+func (s *Scan) Run(ctx context.Context, names <-chan []string) (searched int, err error) {
 	workers := s.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -78,26 +79,28 @@ func (s *Scan) Run(ctx context.Context, names <-chan string) (searched int, err 
 	return searched, ctx.Err()
 }
 
-func (s *Scan) work(ctx context.Context, names <-chan string) (searched int) {
+func (s *Scan) work(ctx context.Context, names <-chan []string) (searched int) {
 	var buf []byte
 	for {
 		select {
 		case <-ctx.Done():
 			return searched
-		case name, ok := <-names:
+		case batch, ok := <-names:
 			if !ok {
 				return searched
 			}
-			found, rest := s.file(ctx, name, buf)
-			buf = rest
-			if ctx.Err() != nil {
-				return searched
-			}
-			if found.Err == nil {
-				searched++
-			}
-			if found.Err != nil || len(found.Matches) > 0 {
-				s.Report(found)
+			for _, name := range batch {
+				var found Found
+				found, buf = s.file(ctx, name, buf)
+				if ctx.Err() != nil {
+					return searched
+				}
+				if found.Err == nil {
+					searched++
+				}
+				if found.Err != nil || len(found.Matches) > 0 {
+					s.Report(found)
+				}
 			}
 		}
 	}
@@ -126,7 +129,7 @@ func (s *Scan) file(ctx context.Context, name string, buf []byte) (Found, []byte
 // that has NULs or a byte order mark.
 func (s *Scan) hopeless(raw []byte) bool {
 	required := s.Pattern.Required()
-	if len(required) == 0 || bytes.Contains(raw, required) {
+	if len(required) == 0 || s.Pattern.rare.in(raw) {
 		return false
 	}
 	for _, c := range required {
@@ -178,8 +181,12 @@ func (s *Scan) read(name string, buf []byte) (raw, rest []byte, err error) {
 		if len(raw) == cap(raw) {
 			raw = append(raw, 0)[:len(raw)]
 		}
+		room := cap(raw) - len(raw)
 		n, err := f.Read(raw[len(raw):cap(raw)])
 		raw = raw[:len(raw)+n]
+		if n < room && err == nil {
+			err = io.EOF
+		}
 		if len(raw) > limit {
 			return nil, buf, ErrTooLong
 		}

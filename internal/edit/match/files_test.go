@@ -48,10 +48,10 @@ func memory(t *testing.T, query string, files map[string]string) (*Scan, func() 
 	return s, func() []string { sort.Strings(out); return out }
 }
 
-func send(files map[string]string) <-chan string {
-	names := make(chan string, len(files))
+func send(files map[string]string) <-chan []string {
+	names := make(chan []string, len(files))
 	for name := range files {
-		names <- name
+		names <- []string{name}
 	}
 	close(names)
 	return names
@@ -91,8 +91,8 @@ func TestScanEndsWithItsContext(t *testing.T) {
 	s, _ := memory(t, "foo", files)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.Report = func(Found) { cancel() }
-	names := make(chan string, 1)
-	names <- "a"
+	names := make(chan []string, 1)
+	names <- []string{"a"}
 	if _, err := s.Run(ctx, names); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}

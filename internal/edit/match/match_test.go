@@ -226,3 +226,14 @@ func TestFullTableStartsAnew(t *testing.T) {
 		t.Fatalf("%d matches, want %d", len(got), len(want))
 	}
 }
+
+func TestRareIsIndex(t *testing.T) {
+	part := rapid.SampledFrom([]string{"a", "b", "ab", "z", "zz", "é", " "})
+	rapid.Check(t, func(t *rapid.T) {
+		literal := strings.Join(rapid.SliceOfN(part, 1, 5).Draw(t, "literal"), "")
+		text := strings.Join(rapid.SliceOfN(part, 0, 120).Draw(t, "text"), "")
+		if got, want := newRare([]byte(literal)).index([]byte(text)), strings.Index(text, literal); got != want {
+			t.Fatalf("%q in %q: got %d, want %d", literal, text, got, want)
+		}
+	})
+}

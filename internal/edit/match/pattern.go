@@ -47,8 +47,10 @@ type Pattern struct {
 	literal []byte
 	// required is a literal that each match holds; empty: none is known.
 	required []byte
-	perLine  bool
-	source   string
+	// rare finds the literal, or else the required one.
+	rare    rare
+	perLine bool
+	source  string
 
 	forward, backward *program
 	machines          sync.Pool
@@ -95,6 +97,7 @@ func compile(query string, o Options) (*Pattern, error) {
 	p.expression = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(p.source) })
 	p.perLine = !consumesLineEnd(tree)
 	p.required = []byte(requiredLiteral(tree.Simplify()))
+	p.rare = newRare(p.Required())
 	if p.literal != nil {
 		return p, nil
 	}
@@ -182,7 +185,7 @@ func width(text []byte, off int) int {
 
 func (p *Pattern) eachLiteral(text []byte, from int, yield func(start, end int) bool) {
 	for at := from; ; {
-		i := bytes.Index(text[at:], p.literal)
+		i := p.rare.index(text[at:])
 		if i < 0 {
 			return
 		}
@@ -205,13 +208,13 @@ func (p *Pattern) next(m *machine, text []byte, at int) (start, end int) {
 		return m.find(text, at, len(text))
 	}
 	if !p.perLine {
-		if !bytes.Contains(text[at:], p.required) {
+		if !p.rare.in(text[at:]) {
 			return -1, -1
 		}
 		return m.find(text, at, len(text))
 	}
 	for at <= len(text) {
-		i := bytes.Index(text[at:], p.required)
+		i := p.rare.index(text[at:])
 		if i < 0 {
 			break
 		}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/internal/edit/buffer"
+	"dragoman/internal/edit/file"
 	facecore "dragoman/internal/face/core"
 	"dragoman/internal/hub"
 	"dragoman/internal/proc"
@@ -38,6 +40,12 @@ type coreBuild struct {
 	roots []string
 	// currentRoots gives the roots now; the project namespace replaces it.
 	currentRoots func() []string
+	// files reaches the disk, and paths resolves what clients call a path; both
+	// are confined to the roots.
+	files file.System
+	paths *rootPaths
+	// buffers is the engine of the buffer namespace.
+	buffers *buffer.Set
 	// unsaved lists buffers with unsaved text, of all namespaces that have any.
 	unsaved []func() []string
 	// detached is called with the id of a client that is gone.
@@ -55,7 +63,9 @@ type coreBuild struct {
 // namespaces is the one list of what binds operations beside the face's own
 // session and run. A later one may use what earlier ones left in the build.
 func namespaces() []func(*coreBuild) error {
-	return []func(*coreBuild) error{}
+	return []func(*coreBuild) error{
+		addBuffers,
+	}
 }
 
 // buildCore puts a core together.

@@ -41,6 +41,8 @@ type Place struct {
 // call the hub. A client is attached once.
 func (c *Client) Attach(a Attachment, reply func(Place) []byte) {
 	h := c.hub
+	// Before the place is taken: what comes behind it has the unit's positions.
+	h.used[a.Unit].Store(true)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	cursor, place := h.placeLocked(a)

@@ -71,6 +71,7 @@ type Hub struct {
 	checked int64              // total at the last look for slow clients
 
 	units   [op.Units]atomic.Int64 // attached clients a unit
+	used    [op.Units]atomic.Bool  // units that a client has had
 	waiting atomic.Int64           // clients that wait for an event
 	wakeup  atomic.Pointer[chan struct{}]
 	kick    chan struct{}
@@ -199,6 +200,14 @@ func (h *Hub) unitsFor(m op.Message) []op.Unit {
 	}
 	if used == nil {
 		return []op.Unit{op.UTF8}
+	}
+	return used
+}
+
+// UnitsUsed says which units a client has had so far.
+func (h *Hub) UnitsUsed() (used [op.Units]bool) {
+	for u := range used {
+		used[u] = h.used[u].Load()
 	}
 	return used
 }

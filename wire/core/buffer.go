@@ -123,7 +123,8 @@ var BufferOpen = &op.Op[BufferOpenParams, BufferOpenResult]{
 		op.CodeOutsideRoot, op.CodeBinaryFile, op.CodeConflict, op.CodeUnsupported, op.CodeIO, op.CodeNotFound,
 	},
 	Events: []string{"buffer.opened", "buffer.info"},
-	Keys:   func(p *BufferOpenParams) []string { return []string{PathKey(p.Raw())} },
+	// Ids are given in the order of the calls, so opening holds the namespace.
+	Keys: func(p *BufferOpenParams) []string { return []string{"buffer", PathKey(p.Raw())} },
 }
 
 // BufferNewParams are the parameters of [BufferNew].

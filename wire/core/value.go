@@ -24,6 +24,9 @@ func BufferKey(id string) string { return "buffer:" + id }
 // PathKey names a path among the things that calls write.
 func PathKey(path string) string { return "path:" + path }
 
+// PathOfKey is the path that a key of [PathKey] names.
+func PathOfKey(key string) (path string, ok bool) { return strings.CutPrefix(key, "path:") }
+
 // PathIn is a path in params: path, or pathBytes for one that isn't UTF-8
 // (core.md §1). Exactly one of them.
 type PathIn struct {
@@ -89,6 +92,14 @@ func NewPath(raw string) PathOut {
 
 // Raw is the path as the system knows it.
 func (p PathOut) Raw() string { return PathIn(p).Raw() }
+
+// In is the path as params take it.
+func (p PathOut) In() PathIn {
+	if p.PathBytes != nil {
+		return PathIn{PathBytes: p.PathBytes}
+	}
+	return PathIn{Path: p.Path}
+}
 
 // PathOrNull is a path in results that may be null.
 type PathOrNull struct {

@@ -88,7 +88,9 @@
 //
 // Operations of effect read run concurrently, after all earlier writes of
 // their connection. Operations that write run in arrival order for each of
-// their Keys (those of effect write without Keys: for their namespace).
+// their Keys (those of effect write without Keys: for their namespace), and so
+// do reads that have Keys, like buffer.open. A key "buffer" holds all of
+// "buffer:…".
 // Handlers of different connections run concurrently: a namespace guards its
 // own state. A handler gets a context that ends after [AnswerTimeout].
 package op

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"strings"
 
 	"dragoman/wire/op"
 )
@@ -12,7 +13,9 @@ import (
 //
 //   - A read, and the first phase of a streaming operation, follow all writes
 //     that came before: a connection reads its own writes.
-//   - A write follows the earlier writes of the same things.
+//   - A write follows the earlier writes of the same things, and those of
+//     their whole namespace ("buffer" for "buffer:b1"). A read with keys, like
+//     buffer.open, counts as a write here.
 //   - Everything follows the first phases of the streaming operations before,
 //     which do no I/O.
 //   - The work of a run that writes things follows earlier ones on them.
@@ -42,11 +45,11 @@ func (o *order) take(d op.Desc, keys []string, done, ended <-chan struct{}) tick
 		t.before = append(t.before, o.writes...)
 		t.work = o.follow(keys, ended)
 		o.gate = done
-	case d.Effect == op.Read:
+	case d.Effect == op.Read && keys == nil:
 		t.before = append(t.before, o.writes...)
 	default:
 		t.before = append(t.before, o.follow(keys, done)...)
-		if d.Effect == op.Write {
+		if d.Effect == op.Write || d.Effect == op.Read {
 			o.writes = append(o.writes, done)
 		}
 	}
@@ -57,8 +60,11 @@ func (o *order) take(d op.Desc, keys []string, done, ended <-chan struct{}) tick
 func (o *order) follow(keys []string, done <-chan struct{}) []<-chan struct{} {
 	var before []<-chan struct{}
 	for _, k := range keys {
-		if ch, ok := o.keys[k]; ok {
-			before = append(before, ch)
+		namespace, _, _ := strings.Cut(k, ":")
+		for _, held := range []string{k, namespace} {
+			if ch, ok := o.keys[held]; ok && ch != done {
+				before = append(before, ch)
+			}
 		}
 		if o.keys == nil {
 			o.keys = map[string]<-chan struct{}{}

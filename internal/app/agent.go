@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
+	"net"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,12 +15,13 @@ import (
 	"dragoman/client"
 	"dragoman/envelope/agent"
 	"dragoman/internal/env"
+	facecore "dragoman/internal/face/core"
 	"dragoman/internal/face/envelope"
 	"dragoman/internal/preset"
 	"dragoman/internal/proc"
 	"dragoman/internal/solo"
 	"dragoman/wire/core"
-	"dragoman/wire/locate"
+	"dragoman/wire/op"
 )
 
 // agentFlags are the flags of `agent` (spec/cli.md).
@@ -54,14 +55,18 @@ cancel and close. Exit code 1 when the host broke the protocol.`,
 }
 
 func beAgent(ctx context.Context, e *Env, f agentFlags) error {
-	root, err := filepath.Abs(f.root)
+	var given []string
+	if f.root != "" {
+		given = []string{f.root}
+	}
+	roots, err := realRoots(given)
 	if err != nil {
 		return &ExitError{ExitUsage, err}
 	}
 	ctx, stop := proc.InterruptContext(ctx)
 	defer stop()
 	face := envelope.New(envelope.Config{Grants: f.grants, Agent: f.agent, Version: Version})
-	running, end, err := openCore(ctx, e, root, face)
+	running, end, err := openCore(ctx, e, roots[0], face)
 	if err != nil {
 		return &ExitError{ExitFailed, err}
 	}
@@ -77,38 +82,84 @@ func beAgent(ctx context.Context, e *Env, f agentFlags) error {
 	return nil
 }
 
-// openCore attaches to the core that runs for root, or makes one of agent
-// sessions alone. end ends what was opened.
+// openCore attaches to the core that runs for root, or makes a private one.
+// end ends what was opened.
 func openCore(ctx context.Context, e *Env, root string, face *envelope.Face) (running envelope.Core, end func() error, err error) {
-	dir := locate.RuntimeDir(e.Getenv("XDG_RUNTIME_DIR"), os.Getuid())
-	if socket, err := dir.Core(root); err == nil {
-		c, err := client.New(ctx, client.Unix(socket), client.Options{
-			Name: "dragoman agent", Version: Version, OnEvent: face.Event, Once: true,
-		})
-		if err == nil {
+	o := client.Options{Name: "dragoman agent", Version: Version, OnEvent: face.Event, Once: true}
+	if socket, err := e.runtimeDir().Core(root); err == nil {
+		if c, err := client.New(ctx, client.Unix(socket), o); err == nil {
 			return c, c.Close, nil
 		}
 		// A core that is gone leaves its lock file: go on without it.
 	}
-	set, err := e.loadPresets()
+	p, err := newPrivateCore(ctx, e, root)
 	if err != nil {
 		return nil, nil, err
 	}
-	log := newLog(io.Discard)
-	sup := startSupervisor(e.stateDir(), log)
-	r := &runner{e: e}
-	k := solo.New(solo.Config{
-		Opener: newOpener(e, set, sup, openerOptions{trust: env.Untrusted, log: log}), Root: root, Tell: face.Event,
-		Agents: func(ctx context.Context) []core.AgentListed { return listedAgents(ctx, e, set) },
+	c, err := client.New(ctx, p.dial, o)
+	if err != nil {
+		return nil, nil, errors.Join(err, p.close())
+	}
+	return c, func() error { return errors.Join(c.Close(), p.close()) }, nil
+}
+
+// A privateCore is a core of one client in this process. It keeps no state:
+// that belongs to the core of the root.
+type privateCore struct {
+	build *coreBuild
+	work  sync.WaitGroup
+}
+
+func newPrivateCore(ctx context.Context, e *Env, root string) (*privateCore, error) {
+	set, err := e.loadPresets()
+	if err != nil {
+		return nil, err
+	}
+	// The core outlives ctx, so that sessions can be closed in order.
+	b, err := buildCore(context.WithoutCancel(ctx), e, []string{root}, "", newLog(io.Discard))
+	if err != nil {
+		return nil, err
+	}
+	if _, have := b.mux.Lookup(core.AgentOpen.Name); !have {
+		b.addSolo(set)
+	}
+	return &privateCore{build: b}, nil
+}
+
+// addSolo binds agent sessions without a journal.
+func (b *coreBuild) addSolo(set *preset.Set) {
+	r := &runner{e: b.env}
+	agents := solo.Bind(b.mux, solo.Config{
+		Opener: newOpener(b.env, set, b.sup, openerOptions{trust: env.Untrusted, log: b.log}),
+		Root:   b.roots[0], Events: b.events,
+		Agents: func(ctx context.Context) []core.AgentListed { return listedAgents(ctx, b.env, set) },
 		Spec: func(ctx context.Context, id string) (spec []byte, extra []string, ok bool) {
 			if set.Get(id) == nil {
 				return nil, nil, false
 			}
-			spec, extra = r.spec(ctx, set, sup, id)
+			spec, extra = r.spec(ctx, set, b.sup, id)
 			return spec, extra, true
 		},
 	})
-	return k, func() error { return errors.Join(closeWithin(ctx, k.Close), sup.Close()) }, nil
+	b.atEnd = append(b.atEnd, agents.Close)
+}
+
+// dial connects the one client.
+func (p *privateCore) dial(context.Context) (io.ReadWriteCloser, error) {
+	near, far := net.Pipe()
+	p.work.Go(func() {
+		// How the connection ended is the client's to say.
+		_ = p.build.server.ServeConn(p.build.ctx, far, facecore.NetConn(far), facecore.Peer{
+			Transport: core.TransportStdio, Access: op.Access{Role: op.Control},
+		})
+	})
+	return near, nil
+}
+
+func (p *privateCore) close() error {
+	err := p.build.close()
+	p.work.Wait()
+	return err
 }
 
 // listedAgents are the known agents as agent.list tells them.

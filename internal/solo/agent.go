@@ -3,7 +3,6 @@ package solo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -17,20 +16,11 @@ import (
 	"dragoman/wire/op"
 )
 
-func (k *Core) list(ctx context.Context, _ op.Call, _ core.None) (core.AgentListResult, error) {
+func (k *Agents) list(ctx context.Context, _ op.Call, _ core.None) (core.AgentListResult, error) {
 	return core.AgentListResult{Agents: k.config.Agents(ctx)}, nil
 }
 
-func (k *Core) find(id string) (*conversation, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if c := k.sessions[id]; c != nil {
-		return c, nil
-	}
-	return nil, op.NotFound("session", id)
-}
-
-func (k *Core) open(_ context.Context, _ op.Call, p core.AgentOpenParams) (w op.Work[core.AgentOpenResult], err error) {
+func (k *Agents) open(_ context.Context, _ op.Call, p core.AgentOpenParams) (w op.Work[core.AgentOpenResult], err error) {
 	w.Do = func(ctx context.Context, _ op.Run) (core.AgentOpenResult, error) {
 		c, err := k.openSession(ctx, p)
 		if err != nil {
@@ -42,7 +32,7 @@ func (k *Core) open(_ context.Context, _ op.Call, p core.AgentOpenParams) (w op.
 }
 
 // openSession opens a session by agent or spec.
-func (k *Core) openSession(ctx context.Context, p core.AgentOpenParams) (*conversation, error) {
+func (k *Agents) openSession(ctx context.Context, p core.AgentOpenParams) (*conversation, error) {
 	spec, env := []byte(p.Spec), []string(nil)
 	id := p.Agent
 	if id != "" {
@@ -71,11 +61,9 @@ func (k *Core) openSession(ctx context.Context, p core.AgentOpenParams) (*conver
 		return nil, coreError(err)
 	}
 	c.session = s
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.count++
-	c.setID(fmt.Sprintf("s%d", k.count))
-	k.sessions[c.id] = c
+	if err := k.keep(c); err != nil {
+		return nil, errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+	}
 	return c, nil
 }
 
@@ -96,7 +84,7 @@ func coreError(err error) error {
 	return err
 }
 
-func (k *Core) send(_ context.Context, _ op.Call, p core.AgentSendParams) (w op.Work[core.AgentSendResult], err error) {
+func (k *Agents) send(_ context.Context, _ op.Call, p core.AgentSendParams) (w op.Work[core.AgentSendResult], err error) {
 	if len(p.Context) > 0 || len(p.Attachments) > 0 {
 		return w, op.Unsupported("context and attachments need a core with documents")
 	}
@@ -155,7 +143,7 @@ func (c *conversation) turn(ctx context.Context, run string, p core.AgentSendPar
 	return result, nil
 }
 
-func (k *Core) cancel(_ context.Context, _ op.Call, p core.AgentCancelParams) (core.AgentCancelResult, error) {
+func (k *Agents) cancel(_ context.Context, _ op.Call, p core.AgentCancelParams) (core.AgentCancelResult, error) {
 	c, err := k.find(p.Session)
 	if err != nil {
 		return core.AgentCancelResult{}, err
@@ -168,7 +156,7 @@ func (k *Core) cancel(_ context.Context, _ op.Call, p core.AgentCancelParams) (c
 	return core.AgentCancelResult{Cancelled: number != 0}, nil
 }
 
-func (k *Core) permit(_ context.Context, _ op.Call, p core.AgentPermitParams) (core.AgentPermitResult, error) {
+func (k *Agents) permit(_ context.Context, _ op.Call, p core.AgentPermitParams) (core.AgentPermitResult, error) {
 	k.mu.Lock()
 	all := slices.Collect(maps.Values(k.sessions))
 	k.mu.Unlock()
@@ -180,7 +168,7 @@ func (k *Core) permit(_ context.Context, _ op.Call, p core.AgentPermitParams) (c
 	return core.AgentPermitResult{}, op.NotFound("request", p.Request)
 }
 
-func (k *Core) close(_ context.Context, _ op.Call, p core.SessionRunParams) (w op.Work[core.None], err error) {
+func (k *Agents) close(_ context.Context, _ op.Call, p core.SessionRunParams) (w op.Work[core.None], err error) {
 	c, err := k.find(p.Session)
 	if err != nil {
 		return w, err

@@ -18,7 +18,7 @@ import (
 
 // A conversation is one session and its questions. It is the session's host.
 type conversation struct {
-	core    *Core
+	agents  *Agents
 	session *session.Session
 	agent   string
 	title   string
@@ -40,9 +40,9 @@ type question struct {
 	over   bool
 }
 
-func newConversation(k *Core, agentID, title, cwd string, o core.AgentOptions) *conversation {
+func newConversation(k *Agents, agentID, title, cwd string, o core.AgentOptions) *conversation {
 	return &conversation{
-		core: k, agent: agentID, title: title, cwd: cwd, options: o, created: time.Now().UTC(),
+		agents: k, agent: agentID, title: title, cwd: cwd, options: o, created: time.Now().UTC(),
 		runs: make(map[uint64]string), questions: make(map[string]*question),
 	}
 }
@@ -82,6 +82,10 @@ func (c *conversation) head(turn uint64) core.AgentEventHead {
 	return h
 }
 
+func (c *conversation) tell(name string, params any) {
+	c.agents.config.Events.Emit(op.Message{Event: name, Params: params})
+}
+
 // eventNames are the core's events by the session model's kinds; others are
 // told as agent.raw.
 var eventNames = map[agent.EventKind]string{
@@ -101,15 +105,15 @@ func (c *conversation) Event(_ context.Context, ev *agent.Event) {
 	head := c.head(ev.Turn)
 	switch {
 	case ok:
-		c.core.tell(name, spliced{head, agent.AppendMembers(nil, ev)})
+		c.tell(name, spliced{head, agent.AppendMembers(nil, ev)})
 	case ev.Kind == agent.KindStalled, ev.Kind == agent.KindTruncated:
-		c.core.tell(core.AgentNotice.Name, core.AgentNoticeParams{AgentEventHead: head, Level: "warning", Code: string(ev.Kind)})
+		c.tell(core.AgentNotice.Name, core.AgentNoticeParams{AgentEventHead: head, Level: "warning", Code: string(ev.Kind)})
 	default:
 		members := ndjson.AppendQuote([]byte(`,"`+string(ev.Kind)+`":`), ev.Text)
 		if ev.Value != nil {
 			members = append([]byte(`,"`+string(ev.Kind)+`":`), ev.Value...)
 		}
-		c.core.tell(core.AgentSessionChanged.Name, spliced{head, members})
+		c.tell(core.AgentSessionChanged.Name, spliced{head, members})
 	}
 }
 
@@ -148,7 +152,7 @@ func (c *conversation) Ask(ctx context.Context, q *agent.Question) agent.Answer 
 	for _, o := range q.Options {
 		request.Options = append(request.Options, core.PermissionOption{OptionID: o.ID, Name: o.Name, Kind: o.Kind, Then: o.Then})
 	}
-	c.core.tell(core.AgentPermission.Name, request)
+	c.tell(core.AgentPermission.Name, request)
 	var answer agent.Answer
 	select {
 	case answer = <-waiting.answer:

@@ -3,7 +3,9 @@ package solo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,10 +27,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = 20 * time.Second
 
-// A bench is a core over the fixture agent, and what it tells.
+// A bench is the sessions of a core over the fixture agent, and what they
+// tell. Its runs are the least that the core's are.
 type bench struct {
-	*solo.Core
+	*solo.Agents
 	t       *testing.T
+	mux     *op.Mux
+	runs    sync.WaitGroup
+	mu      sync.Mutex
+	cancels map[string]context.CancelFunc
 	ctx     context.Context
 	starter *lanetest.Starter
 	events  chan client.Event
@@ -37,23 +44,27 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), patience)
-	b := &bench{t: t, ctx: ctx, events: make(chan client.Event, 256)}
+	b := &bench{t: t, ctx: ctx, mux: op.NewMux(), cancels: make(map[string]context.CancelFunc), events: make(chan client.Event, 256)}
 	b.starter = lanetest.PipeStarter(func(ctx context.Context, p lanetest.Stdio) lane.ExitStatus {
 		if fixture.Run(ctx, p.In, p.Out, fixture.Config{Version: "1"}) != nil {
 			return lane.ExitStatus{Code: 1}
 		}
 		return lane.ExitStatus{}
 	})
-	b.Core = solo.New(solo.Config{
+	b.Agents = solo.Bind(b.mux, solo.Config{
 		Opener: &session.Opener{Drivers: map[string]lane.Driver{"acp": acp.Driver{Version: "1"}}, TempDir: t.TempDir(), Starter: b.starter},
 		Root:   t.TempDir(),
 		Agents: func(context.Context) []core.AgentListed { return []core.AgentListed{{ID: "fixture", Installed: true}} },
 		Spec: func(_ context.Context, id string) ([]byte, []string, bool) {
 			return []byte(`{"id":"fixture","lane":"acp","command":{"program":"fixture"}}`), nil, id == "fixture"
 		},
-		Tell: func(e client.Event) { b.events <- e },
+		Events: b,
 	})
 	t.Cleanup(func() {
+		for _, cancel := range b.cancels {
+			cancel()
+		}
+		b.runs.Wait()
 		for range 2 {
 			if err := b.Close(ctx); err != nil {
 				t.Error(err)
@@ -67,15 +78,68 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// call calls an operation and decodes its result.
-func (b *bench) call(name, params string, result any) error {
+// call calls an operation; a streaming one tells its run.
+func (b *bench) call(name, params string, started *op.Started) error {
 	b.t.Helper()
-	raw, err := b.Raw(b.ctx, name, []byte(params))
-	if err == nil && result != nil {
-		err = json.Unmarshal(raw, result)
+	row, ok := b.mux.Lookup(name)
+	if !ok {
+		b.t.Fatalf("%s is not bound", name)
 	}
-	return err
+	decoded, err := row.Decode([]byte(params))
+	if err != nil {
+		return err
+	}
+	if !row.Desc.Streaming {
+		_, err := row.Call(b.ctx, op.Call{}, decoded)
+		return err
+	}
+	job, err := row.Start(b.ctx, op.Call{}, decoded)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ctx, cancel := context.WithCancel(b.ctx)
+	r := run{bench: b, id: fmt.Sprintf("r%d", len(b.cancels))}
+	b.cancels[r.id] = cancel
+	if started != nil {
+		started.Run = r.id
+	}
+	b.runs.Go(func() {
+		result, err := job.Do(ctx, r)
+		end := core.RunEndedParams{Run: r.id, Op: name, OK: err == nil}
+		end.Error, _ = op.AsError(err)
+		if err == nil {
+			end.Error = nil
+			if end.Result, err = json.Marshal(result); err != nil {
+				b.t.Error(err)
+			}
+		}
+		b.Emit(core.RunEnded.With(end))
+	})
+	return nil
 }
+
+// Emit takes the events (op.Emitter).
+func (b *bench) Emit(m op.Message) {
+	raw, err := json.Marshal(m.Params)
+	if err != nil {
+		b.t.Error(err)
+	}
+	b.events <- client.Event{Name: m.Event, Params: raw}
+}
+
+// run is the bench's op.Run.
+type run struct {
+	*bench
+	id string
+}
+
+func (r run) ID() string                    { return r.id }
+func (r run) Bulk(m op.Message, _ op.Mark)  { r.Emit(m) }
+func (r run) Progress(_, _ int64, _ string) {}
+func (r run) Running()                      {}
+func (r run) SetSession(string)             {}
 
 // until reads events up to one of that name.
 func (b *bench) until(name string) client.Event {
@@ -193,12 +257,17 @@ func TestCancel(t *testing.T) {
 		if err := b.call("agent.send", `{"session":"`+id+`","text":"x"}`, nil); code(err) != op.CodeConflict {
 			t.Errorf("a second turn: %v", err)
 		}
-		params := `{"run":"` + started.Run + `"}`
 		if by == "agent.cancel" {
-			params = `{"session":"` + id + `"}`
-		}
-		if err := b.call(by, params, nil); err != nil {
-			t.Fatal(err)
+			if err := b.call(by, `{"session":"`+id+`","run":"other"}`, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.call(by, `{"session":"`+id+`"}`, nil); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			b.mu.Lock()
+			b.cancels[started.Run]()
+			b.mu.Unlock()
 		}
 		if end := b.ended(); !end.OK || !strings.Contains(string(end.Result), `"cancelled"`) {
 			t.Errorf("%s: got %+v", by, end)
@@ -226,13 +295,11 @@ func TestErrors(t *testing.T) {
 		name, params string
 		want         op.Code
 	}{
-		{"buffer.open", `{}`, op.CodeUnknownOp},
 		{"agent.open", `{}`, op.CodeBadRequest},
 		{"agent.close", `{"session":"s9"}`, op.CodeNotFound},
 		{"agent.cancel", `{"session":"s9"}`, op.CodeNotFound},
 		{"agent.permit", `{"request":"q","cancelled":true}`, op.CodeNotFound},
 		{"agent.send", `{"agent":"fixture","text":"x","context":[{"path":"p"}]}`, op.CodeUnsupported},
-		{"session.describe", `{"op":"x.y"}`, op.CodeNotFound},
 	} {
 		if err := b.call(tt.name, tt.params, nil); code(err) != tt.want {
 			t.Errorf("%s %s: got %v, want %s", tt.name, tt.params, err, tt.want)
@@ -252,8 +319,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What runs when the core closes ends with it.
-func TestCloseEndsRuns(t *testing.T) {
+// A close ends what runs, and nothing opens after it.
+func TestCloseEndsTurns(t *testing.T) {
 	b := newBench(t)
 	id := b.open()
 	if err := b.call("agent.send", `{"session":"`+id+`","text":"wait-for-cancel"}`, nil); err != nil {
@@ -263,7 +330,13 @@ func TestCloseEndsRuns(t *testing.T) {
 	if err := b.Close(b.ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.call("agent.open", `{"agent":"fixture"}`, nil); code(err) != op.CodeBusy {
-		t.Errorf("a run after Close: %v", err)
+	if end := b.ended(); end.OK || end.Error.Code != op.CodeAgent {
+		t.Errorf("got %+v", end)
+	}
+	if err := b.call("agent.open", `{"agent":"fixture"}`, nil); err != nil {
+		t.Fatal(err)
+	}
+	if end := b.ended(); end.OK || end.Error.Code != op.CodeBusy {
+		t.Errorf("after Close: got %+v", end)
 	}
 }

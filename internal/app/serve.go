@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -63,6 +64,7 @@ func serve(ctx context.Context, e *Env, f serveFlags) error {
 		return err
 	}
 	defer closeLog()
+	limitMemory(e)
 	ctx, stop := proc.InterruptContext(ctx)
 	defer stop()
 	sup := startSupervisor(e.stateDir(), log)
@@ -88,6 +90,17 @@ func serve(ctx context.Context, e *Env, f serveFlags) error {
 		log.Error("something may be left", "error", err)
 	}
 	return err
+}
+
+// memoryTarget is where the garbage collector begins to work harder: 48 MiB
+// may wait for a host that doesn't read, and all of us is to stay under 80.
+const memoryTarget = 60 << 20
+
+// limitMemory sets the target unless the user has one.
+func limitMemory(e *Env) {
+	if e.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryTarget)
+	}
 }
 
 // latePresets are read when the first spec needs one, so that the first

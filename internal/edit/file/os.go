@@ -1,7 +1,6 @@
 package file
 
 import (
-	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
@@ -26,19 +25,30 @@ func (f osFile) Stat() (Stat, error) {
 
 // Open opens a regular file. A FIFO isn't waited for.
 func (OS) Open(path string) (Reader, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonBlock, 0)
+	f, err := os.OpenFile(path, OpenFlags, 0)
 	if err != nil {
 		return nil, err
 	}
+	return NewReader(f)
+}
+
+// OpenFlags open for reading without waiting for a FIFO.
+const OpenFlags = os.O_RDONLY | nonBlock
+
+// NewReader takes an open file over if it is a regular one, else closes it.
+func NewReader(f *os.File) (Reader, error) {
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
+		err = &fs.PathError{Op: "open", Path: f.Name(), Err: ErrNotRegular}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return osFile{f}, nil
 }
+
+// StatOf gives what an info holds; NotWritable isn't known from it.
+func StatOf(info fs.FileInfo) Stat { return statOf(info) }
 
 // Stat follows symbolic links.
 func (OS) Stat(path string) (Stat, error) {
@@ -85,138 +95,47 @@ func (OS) Resolve(path string) (string, error) {
 // maxLinks is how many dangling links Resolve follows.
 const maxLinks = 40
 
-type replacement struct {
-	f    *os.File
-	path string
-	// temp is the name of the new file, and of the displaced one after Swap.
-	temp    string
-	created bool
-	swapped bool
-	done    bool
-}
-
 // Replace makes the new file in the folder of what path leads to.
 func (s OS) Replace(path string, like Stat) (Replacement, error) {
-	real, err := s.Resolve(path)
+	dir, name, err := s.folder(path)
 	if err != nil {
 		return nil, err
 	}
-	if like.Links > 1 {
-		return nil, ErrInPlace
-	}
-	r, err := newReplacement(real, like.Mode.Perm())
-	if errors.Is(err, fs.ErrPermission) {
-		return nil, ErrInPlace
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := keepOwner(r.f, like); err != nil {
-		r.Discard()
-		return nil, ErrInPlace
-	}
-	if err := r.f.Chmod(like.Mode & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)); err != nil {
-		r.Discard()
-		return nil, ErrInPlace
-	}
-	return r, nil
+	return ReplaceIn(dir, name, like)
 }
 
 // Create makes the new file in path's folder, with the mode that the process's
 // mask leaves.
 func (s OS) Create(path string, mode fs.FileMode) (Replacement, error) {
+	dir, name, err := s.folder(path)
+	if err != nil {
+		return nil, err
+	}
+	return CreateIn(dir, name, mode)
+}
+
+// folder opens the folder of what path leads to.
+func (s OS) folder(path string) (*os.Root, string, error) {
 	real, err := s.Resolve(path)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	r, err := newReplacement(real, mode)
-	if err != nil {
-		return nil, err
-	}
-	r.created = true
-	return r, nil
-}
-
-func newReplacement(path string, mode fs.FileMode) (*replacement, error) {
-	temp := filepath.Join(filepath.Dir(path), "."+shortBase(path)+"."+rand.Text()[:12]+".tmp")
-	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return nil, err
-	}
-	return &replacement{f: f, path: path, temp: temp}, nil
-}
-
-// shortBase is a file's name cut so that a longer one still fits.
-func shortBase(path string) string {
-	name := filepath.Base(path)
-	return name[:min(len(name), 200)]
-}
-
-func (r *replacement) Write(p []byte) (int, error) { return r.f.Write(p) }
-
-func (r *replacement) Swap() error {
-	if err := r.f.Sync(); err != nil {
-		return err
-	}
-	var err error
-	if r.created {
-		err = renameNew(r.temp, r.path)
-	} else {
-		err = exchange(r.temp, r.path)
-	}
-	r.swapped = err == nil
-	return err
-}
-
-func (r *replacement) Displaced() (Reader, error) {
-	if r.created {
-		return nil, nil
-	}
-	f, err := os.Open(r.temp)
-	if err != nil {
-		return nil, err
-	}
-	return osFile{f}, nil
-}
-
-func (r *replacement) Restore() error {
-	if r.created {
-		r.swapped = false
-		return os.Rename(r.path, r.temp)
-	}
-	err := exchange(r.temp, r.path)
-	if err == nil {
-		r.swapped = false
-	}
-	return err
-}
-
-func (r *replacement) Commit() (Stat, error) {
-	r.done = true
-	stat, err := osFile{r.f}.Stat()
-	if !r.created {
-		err = errors.Join(err, os.Remove(r.temp))
-	}
-	return stat, errors.Join(err, syncFolder(filepath.Dir(r.path)), r.f.Close())
-}
-
-func (r *replacement) Discard() {
-	if r.done {
-		return
-	}
-	r.done = true
-	_ = r.f.Close()
-	if !r.swapped {
-		_ = os.Remove(r.temp)
-	}
+	dir, err := os.OpenRoot(filepath.Dir(real))
+	return dir, filepath.Base(real), err
 }
 
 // Overwrite doesn't shorten the file before the new content is in it.
-func (s OS) Overwrite(path string, write func(io.Writer) error) (Stat, error) {
+func (OS) Overwrite(path string, write func(io.Writer) error) (Stat, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return Stat{}, err
 	}
+	return OverwriteFile(f, write)
+}
+
+// OverwriteFile is [System.Overwrite] for an open file, which it closes.
+func OverwriteFile(f *os.File, write func(io.Writer) error) (Stat, error) {
+	var err error
 	out := &counter{w: f}
 	if err = write(out); err == nil {
 		err = f.Truncate(out.n)

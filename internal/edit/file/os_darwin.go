@@ -1,6 +1,7 @@
 package file
 
 import (
+	"os"
 	"syscall"
 	"time"
 )
@@ -9,6 +10,6 @@ func ctimeOf(s *syscall.Stat_t) time.Time {
 	return timeOf(int64(s.Ctimespec.Sec), int64(s.Ctimespec.Nsec))
 }
 
-func exchange(temp, path string) error { return exchangeByLink(temp, path) }
+func exchange(dir *os.Root, temp, name string) error { return exchangeByLink(dir, temp, name) }
 
-func renameNew(temp, path string) error { return linkNew(temp, path) }
+func renameNew(dir *os.Root, temp, name string) error { return linkNew(dir, temp, name) }

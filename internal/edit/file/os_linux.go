@@ -12,21 +12,30 @@ import (
 func ctimeOf(s *syscall.Stat_t) time.Time { return timeOf(int64(s.Ctim.Sec), int64(s.Ctim.Nsec)) }
 
 // exchange swaps two names at once.
-func exchange(temp, path string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE)
+func exchange(dir *os.Root, temp, name string) error {
+	err := renameAt(dir, temp, name, unix.RENAME_EXCHANGE)
 	if unsupported(err) {
-		return exchangeByLink(temp, path)
+		return exchangeByLink(dir, temp, name)
 	}
-	return linkError("exchange", temp, path, err)
+	return linkError("exchange", temp, name, err)
 }
 
 // renameNew renames unless something has the new name.
-func renameNew(temp, path string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, path, unix.RENAME_NOREPLACE)
+func renameNew(dir *os.Root, temp, name string) error {
+	err := renameAt(dir, temp, name, unix.RENAME_NOREPLACE)
 	if unsupported(err) {
-		return linkNew(temp, path)
+		return linkNew(dir, temp, name)
 	}
-	return linkError("rename", temp, path, err)
+	return linkError("rename", temp, name, err)
+}
+
+func renameAt(dir *os.Root, from, to string, flags uint) error {
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	fd := int(d.Fd())
+	return errors.Join(unix.Renameat2(fd, from, fd, to, flags), d.Close())
 }
 
 func unsupported(err error) bool {

@@ -20,23 +20,23 @@ func mayWrite(path string) bool {
 
 func keepOwner(*os.File, Stat) error { return nil }
 
-func syncFolder(string) error { return nil }
+func syncFolder(*os.Root) error { return nil }
 
-func exchange(temp, path string) error {
+func exchange(dir *os.Root, temp, name string) error {
 	spare := temp + "~"
-	if err := os.Rename(path, spare); err != nil {
+	if err := dir.Rename(name, spare); err != nil {
 		return err
 	}
-	if err := os.Rename(temp, path); err != nil {
-		_ = os.Rename(spare, path)
+	if err := dir.Rename(temp, name); err != nil {
+		_ = dir.Rename(spare, name)
 		return err
 	}
-	return os.Rename(spare, temp)
+	return dir.Rename(spare, temp)
 }
 
-func renameNew(temp, path string) error {
-	if _, err := os.Lstat(path); err == nil {
-		return &os.LinkError{Op: "rename", Old: temp, New: path, Err: fs.ErrExist}
+func renameNew(dir *os.Root, temp, name string) error {
+	if _, err := dir.Lstat(name); err == nil {
+		return &os.LinkError{Op: "rename", Old: temp, New: name, Err: fs.ErrExist}
 	}
-	return os.Rename(temp, path)
+	return dir.Rename(temp, name)
 }

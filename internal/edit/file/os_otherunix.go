@@ -3,12 +3,13 @@
 package file
 
 import (
+	"os"
 	"syscall"
 	"time"
 )
 
 func ctimeOf(s *syscall.Stat_t) time.Time { return time.Time{} }
 
-func exchange(temp, path string) error { return exchangeByLink(temp, path) }
+func exchange(dir *os.Root, temp, name string) error { return exchangeByLink(dir, temp, name) }
 
-func renameNew(temp, path string) error { return linkNew(temp, path) }
+func renameNew(dir *os.Root, temp, name string) error { return linkNew(dir, temp, name) }

@@ -33,8 +33,8 @@ func keepOwner(f *os.File, like Stat) error {
 	return f.Chown(int(like.UID), int(like.GID))
 }
 
-func syncFolder(path string) error {
-	d, err := os.Open(path)
+func syncFolder(dir *os.Root) error {
+	d, err := dir.Open(".")
 	if err != nil {
 		return err
 	}
@@ -46,25 +46,25 @@ func syncFolder(path string) error {
 }
 
 // exchangeByLink swaps two names where the system has no call for it: for a
-// moment path names the old or the new file, never nothing.
-func exchangeByLink(temp, path string) error {
+// moment name is the old or the new file, never nothing.
+func exchangeByLink(dir *os.Root, temp, name string) error {
 	spare := temp + "~"
-	if err := os.Link(path, spare); err != nil {
+	if err := dir.Link(name, spare); err != nil {
 		return err
 	}
-	if err := os.Rename(temp, path); err != nil {
-		_ = os.Remove(spare)
+	if err := dir.Rename(temp, name); err != nil {
+		_ = dir.Remove(spare)
 		return err
 	}
-	return os.Rename(spare, temp)
+	return dir.Rename(spare, temp)
 }
 
 // linkNew gives a file a name that nothing may have yet.
-func linkNew(temp, path string) error {
-	if err := os.Link(temp, path); err != nil {
+func linkNew(dir *os.Root, temp, name string) error {
+	if err := dir.Link(temp, name); err != nil {
 		return err
 	}
-	return os.Remove(temp)
+	return dir.Remove(temp)
 }
 
 func timeOf(sec, nsec int64) time.Time { return time.Unix(sec, nsec) }

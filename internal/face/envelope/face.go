@@ -113,7 +113,7 @@ func (f *Face) calling(name string) agent.Handler {
 // the request.
 func (f *Face) streaming(name string) agent.Handler {
 	return func(ctx context.Context, r *agent.Request) ([]byte, error) {
-		return f.run(ctx, name, r.Input, func(e client.Event) error { return send(r, kebab(e.Name), e.Params) })
+		return f.run(ctx, name, paged(name, r.Input), func(e client.Event) error { return send(r, kebab(e.Name), e.Params) })
 	}
 }
 

@@ -265,6 +265,36 @@ func TestBatchesAreSplit(t *testing.T) {
 	}
 }
 
+func TestPaged(t *testing.T) {
+	for _, tt := range []struct{ name, input, want string }{
+		{"fs.list", `{}`, `{"limit":400}`},
+		{"fs.list", `{"path":"p"}`, `{"limit":400,"path":"p"}`},
+		{"fs.list", `{"limit":10000,"path":"p"}`, `{"limit":400,"path":"p"}`},
+		{"fs.list", `{"limit":7}`, `{"limit":7}`},
+		{"fs.list", `{"limit":"x"}`, `{"limit":"x"}`},
+		{"fs.stat", `{"path":"p"}`, `{"path":"p"}`},
+	} {
+		if got := string(paged(tt.name, []byte(tt.input))); got != tt.want {
+			t.Errorf("%s %s: got %s, want %s", tt.name, tt.input, got, tt.want)
+		}
+	}
+	for name, p := range pages {
+		var declared op.Declaration
+		for _, d := range core.Ops() {
+			if d.Describe().Op == name {
+				declared = d
+			}
+		}
+		if declared == nil {
+			t.Errorf("%s is no operation", name)
+			continue
+		}
+		if schema, err := json.Marshal(declared.Describe().Params); err != nil || !strings.Contains(string(schema), `"`+p.member+`"`) {
+			t.Errorf("%s has no %s", name, p.member)
+		}
+	}
+}
+
 func TestTextIsSplit(t *testing.T) {
 	first, second, ok := halves([]byte(`{"run":"r1","offset":10,"text":"aéb"}`))
 	if !ok || string(first) != `{"run":"r1","offset":10,"text":"a"}` || string(second) != `{"run":"r1","offset":11,"text":"éb"}` {

@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"unicode/utf8"
 
@@ -102,23 +103,36 @@ func list(items [][]byte) []byte {
 	return append(append([]byte("["), bytes.Join(items, []byte(","))...), ']')
 }
 
-// pageBytes is how much text one page holds: its longest form in JSON is
-// within the budget of a line.
-const pageBytes = 128 << 10
+// A page is the member that bounds an operation's result, and the most that
+// our output can carry: 512 KiB of text in its longest form, 1,024 elements
+// of an array, 4,096 values in a line.
+type page struct {
+	member string
+	most   int64
+}
 
-// paged asks for text in pages that our output can carry.
+var pages = map[string]page{
+	"buffer.text":    {"maxBytes", 128 << 10},
+	"buffer.matches": {"max", 500}, // a range is 7 values
+	"fs.list":        {"limit", 400},
+	"fs.glob":        {"limit", 1000},
+}
+
+// paged asks for a result that our output can carry: it says itself where it
+// goes on, or that it was truncated.
 func paged(name string, input []byte) []byte {
-	if name != "buffer.text" {
+	p, ok := pages[name]
+	if !ok {
 		return input
 	}
-	raw, _, given := ndjson.Get(input, "maxBytes")
-	if n, err := strconv.ParseInt(string(raw), 10, 64); given && (err != nil || n <= pageBytes) {
-		return input
+	raw, _, given := ndjson.Get(input, p.member)
+	if n, err := strconv.ParseInt(string(raw), 10, 64); given && (err != nil || n <= p.most) {
+		return input // what is no number is the core's to refuse
 	}
-	rest := ndjson.Cut(input, "maxBytes")
-	page := strconv.AppendInt([]byte(`{"maxBytes":`), pageBytes, 10)
+	rest := ndjson.Cut(input, p.member)
+	first := fmt.Appendf(nil, `{%q:%d`, p.member, p.most)
 	if members, _ := ndjson.Members(rest); len(members) > 0 {
-		page = append(page, ',')
+		first = append(first, ',')
 	}
-	return append(page, bytes.TrimLeft(rest, " \t\r\n")[1:]...)
+	return append(first, bytes.TrimLeft(rest, " \t\r\n")[1:]...)
 }

@@ -121,3 +121,52 @@ func TestFixturesHaveEveryCode(t *testing.T) {
 		}
 	}
 }
+
+// A sessionFixture is one line of fixtures/sessions.jsonl: what one side of a
+// connection lives through, and the code that the last line gets, if any.
+type sessionFixture struct {
+	Why          string   `json:"why"`
+	Side         string   `json:"side"`
+	Capabilities []string `json:"capabilities"`
+	Lines        []struct {
+		From     string         `json:"from"`
+		Envelope jsontext.Value `json:"envelope"`
+	} `json:"lines"`
+	Code envelope.Code `json:"code"`
+}
+
+func TestSessionFixtures(t *testing.T) {
+	for _, line := range fixtureLines(t, "sessions.jsonl") {
+		var f sessionFixture
+		if err := json.Unmarshal(line, &f, json.RejectUnknownMembers(true)); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(f.Why, func(t *testing.T) { playFixture(t, f) })
+	}
+}
+
+func playFixture(t *testing.T, f sessionFixture) {
+	sides := map[string]envelope.Side{"host": envelope.HostSide, "agent": envelope.AgentSide}
+	s := envelope.NewSession(sides[f.Side], f.Capabilities, envelope.Limits{})
+	d := envelope.NewDecoder(envelope.Limits{})
+	for i, l := range f.Lines {
+		e, err := d.Decode(l.Envelope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.From == "own" {
+			if _, err := s.Send(e); err != nil {
+				t.Fatalf("line %d: %v", i, err)
+			}
+			continue
+		}
+		want := envelope.Code("")
+		if i == len(f.Lines)-1 {
+			want = f.Code
+		}
+		_, wrong := s.Receive(e)
+		if (wrong == nil) != (want == "") || wrong != nil && wrong.Code != want {
+			t.Errorf("line %d: got %v, want %q", i, wrong, want)
+		}
+	}
+}

@@ -188,3 +188,36 @@ func readAnswer(t *testing.T, c *client) string {
 	id, _, _ := strings.Cut(rest, `"`)
 	return id
 }
+
+// The input may end while the host doesn't read: what was asked is answered
+// all the same, once it does.
+func TestEOFWhileTheHostDoesNotRead(t *testing.T) {
+	text := strings.Repeat("x", 64<<10)
+	var sent atomic.Int64
+	f := &fakeLane{prompt: func(ctx context.Context, turn lane.Turn, sink lane.Sink) (agent.Outcome, error) {
+		for ctx.Err() == nil {
+			say(ctx, sink, turn.Number, text)
+			sent.Add(1)
+		}
+		return agent.Outcome{}, agent.FailFlags(agent.CodeSessionClosed, agent.StagePrompt, "closed", agent.FlagsUncertain)
+	}}
+	opened := make(chan struct{}, 1)
+	f.open = func(context.Context, lane.Launch) error { opened <- struct{}{}; return nil }
+	c := start(t, lanes(f))
+	c.send("session/open", openParams("fake", ""))
+	<-opened
+	id := readAnswer(t, c)
+	turn := c.send("session/prompt", on(id, ""))
+	waitFor(t, "events wait", func() bool { return sent.Load() > 64 })
+	ping := c.send("ping", "null")
+	c.in.Close()
+	waitFor(t, "the session is closed", func() bool { return f.closed() == 1 })
+	c.read()
+	if m := c.answer(ping); m.Error != nil {
+		t.Errorf("got %s", m.line)
+	}
+	c.answer(turn).wantError(t, -32603, data("agent_session_closed", "session/prompt", false, true))
+	if err := c.result(); err != nil {
+		t.Error(err)
+	}
+}

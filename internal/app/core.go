@@ -27,7 +27,7 @@ import (
 type coreFlags struct {
 	stdio, detach                      bool
 	socket, tcp, tokenFile, state, log string
-	tlsCert, tlsKey                    string
+	tlsCert, tlsKey, web               string
 	roots                              []string
 }
 
@@ -55,12 +55,14 @@ only read. That stops accidents, it is no sandbox.`,
 	flags.StringVar(&f.tokenFile, "token-file", "", "lines `ROLE TOKEN`; the roles are observe and control")
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate for --tcp")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "key of the certificate")
+	flags.StringVar(&f.web, "web", "", "serve a page at this address too; the report has its URL, which works once")
 	flags.StringArrayVar(&f.roots, "root", nil, "a folder to work in, this one by default; repeatable")
 	flags.StringVar(&f.state, "state", "", "keep state in this folder")
 	flags.StringVar(&f.log, "log", "", "append a log to this file")
 	c.MarkFlagsMutuallyExclusive("stdio", "detach")
 	c.MarkFlagsMutuallyExclusive("stdio", "socket")
 	c.MarkFlagsMutuallyExclusive("stdio", "tcp")
+	c.MarkFlagsMutuallyExclusive("stdio", "web")
 	c.MarkFlagsRequiredTogether("tcp", "token-file")
 	c.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	return c
@@ -72,6 +74,7 @@ type coreReport struct {
 	PID      int    `json:"pid"`
 	Root     string `json:"root"`
 	TCP      string `json:"tcp,omitzero"`
+	Web      string `json:"web,omitzero"`
 	Existing bool   `json:"existing"`
 }
 
@@ -189,6 +192,7 @@ func (b *coreBuild) serve(e *Env, f coreFlags, claim *facecore.Claim) error {
 	}
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	defer b.stop(nil)
 	report := coreReport{Socket: claim.Socket, PID: os.Getpid(), Root: claim.Root}
 	ctx, cancel := context.WithCancelCause(b.ctx)
 	defer cancel(nil)
@@ -206,6 +210,23 @@ func (b *coreBuild) serve(e *Env, f coreFlags, claim *facecore.Claim) error {
 		}
 		report.TCP = l.Addr().String()
 		serve(l, who)
+	}
+	if f.web != "" {
+		l, scheme, err := listenWeb(f)
+		if err != nil {
+			return err
+		}
+		site, err := b.newWebSite(ctx, l, scheme)
+		if err != nil {
+			l.Close()
+			return err
+		}
+		report.Web = site.URL
+		wg.Go(func() {
+			if err := site.serve(ctx, l); err != nil {
+				cancel(err)
+			}
+		})
 	}
 	own := os.Getpid()
 	serve(claim.Listener, facecore.LocalPeer(func(pid int) bool { return proc.IsDescendant(pid, own) }))

@@ -212,38 +212,36 @@ func (p *child) signal(send func(leader *os.Process)) {
 }
 
 // End is the ladder: end of input, SIGTERM, SIGKILL, each to the whole group.
+// A ctx that ends cuts the waits short.
 func (p *child) End(ctx context.Context) error {
 	p.in.Close()
-	for _, send := range []func(*os.Process){terminateGroup, killGroup} {
-		if p.waits(ctx) {
-			return ctx.Err()
-		}
-		p.signal(send)
-	}
-	select {
-	case <-p.exited:
-		<-p.drained
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// waits waits one rung and reports whether the ladder is over.
-func (p *child) waits(ctx context.Context) bool {
 	rung := p.command.Rung
 	if rung <= 0 {
 		rung = DefaultGrace
 	}
-	t := time.NewTimer(rung)
-	defer t.Stop()
+	for _, send := range []func(*os.Process){terminateGroup, killGroup} {
+		if p.exits(ctx, rung) {
+			return nil
+		}
+		p.signal(send)
+	}
+	if !p.exits(ctx, endTimeout) {
+		return fmt.Errorf("process %d doesn't end", p.cmd.Process.Pid)
+	}
+	return nil
+}
+
+// exits waits for the exit, at most one rung of the ladder, and then lets go
+// of the streams.
+func (p *child) exits(ctx context.Context, rung time.Duration) bool {
+	ctx, stop := context.WithTimeout(ctx, rung)
+	defer stop()
 	select {
 	case <-p.exited:
 		<-p.drained
+		p.out.Close()
 		return true
 	case <-ctx.Done():
-		return true
-	case <-t.C:
 		return false
 	}
 }

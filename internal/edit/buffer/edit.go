@@ -103,7 +103,10 @@ func (b *Buffer) joinKey(p EditParams) string {
 // is where edit i of the params went.
 func (b *Buffer) offsetsLocked(in []Edit, u text.Unit) (edits []text.Edit, order []int, err error) {
 	view := b.store.View()
-	edits = make([]text.Edit, len(in))
+	edits = b.scratch[:0]
+	if len(in) > 1 {
+		edits = make([]text.Edit, 0, len(in))
+	}
 	for i, e := range in {
 		start, err := view.Offset(e.Range.Start, u)
 		if err != nil {
@@ -121,7 +124,7 @@ func (b *Buffer) offsetsLocked(in []Edit, u text.Unit) (edits []text.Edit, order
 		if !utf8.ValidString(e.Text) {
 			return nil, nil, badRequest("edits", "type", "the text of edit %d is not UTF-8", i)
 		}
-		edits[i] = text.Edit{Start: start, End: end, Text: toStore(view, b.preferred, e.Text, end)}
+		edits = append(edits, text.Edit{Start: start, End: end, Text: toStore(view, b.preferred, e.Text, end)})
 	}
 	if len(in) < 2 {
 		return edits, nil, nil
@@ -220,6 +223,9 @@ func (b *Buffer) commitLocked(edits []text.Edit, c commit) {
 			c.settle()
 		}
 		return
+	}
+	if len(b.kept) > 0 {
+		b.expireLocked()
 	}
 	change := Change{facts: b.factsLocked()}
 	change.Edits, change.Reset = b.shownLocked(view, shown, c)

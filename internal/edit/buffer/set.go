@@ -76,6 +76,8 @@ type Buffer struct {
 	recovery *RecoveryInfo
 	clients  map[string]bool
 	joining  joining
+	// scratch holds the only edit of a call: the store keeps none.
+	scratch [1]text.Edit
 	// final is whether the text of the store's version finalAt-1 ends with a
 	// line end.
 	final   bool

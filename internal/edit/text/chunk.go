@@ -83,13 +83,19 @@ func (c *chunk) afterLine(from, to uint32, k int) uint32 {
 	target := c.prefix(from).lines + uint32(k)
 	first := int(from >> blockShift)
 	// The last mark with fewer line ends than target, not before from's block.
-	i := first + sort.Search(len(c.marks)-first, func(i int) bool { return c.marks[first+i].lines >= target }) - 1
+	i := first + sort.Search(c.blocks(from, to), func(i int) bool { return c.marks[first+i].lines >= target }) - 1
 	start, k := from, k
 	if i > first {
 		start, k = uint32(i)<<blockShift, int(target-c.marks[i].lines)
 	}
 	end := min(to, uint32(i+1)<<blockShift)
 	return start + uint32(nthLineEnd(c.data[start:end], k, c.mixed()))
+}
+
+// blocks is the number of marks from the one before from up to the one before
+// to.
+func (c *chunk) blocks(from, to uint32) int {
+	return int(to>>blockShift) - int(from>>blockShift) + 1
 }
 
 // mixed reports whether CRLF may be in the chunk.
@@ -105,7 +111,7 @@ func (c *chunk) afterUnits(from, to uint32, k int, u Unit) (uint32, bool) {
 	if c.marks != nil && to-from > blockSize {
 		target := unitsOf(int(from), c.prefix(from), u) + k
 		first := int(from >> blockShift)
-		i := first + sort.Search(len(c.marks)-first, func(i int) bool {
+		i := first + sort.Search(c.blocks(from, to), func(i int) bool {
 			return unitsOf((first+i)<<blockShift, c.marks[first+i], u) > target
 		}) - 1
 		if i > first {

@@ -1,5 +1,7 @@
 package text
 
+import "slices"
+
 // Node sizes: each array takes 1 KiB, a size class of the allocator.
 const (
 	maxPieces = 32
@@ -117,7 +119,42 @@ func (t *tree) splice(l link, start, end int, ins []piece) nodes {
 	return t.spliceInner(l, start, end, ins)
 }
 
+// insert puts p at an offset of leaf l in place: what most edits do. It reports
+// whether it could: the leaf is ours and has room.
+func (t *tree) insert(l link, at int, p piece) (link, bool) {
+	n := l.n
+	if n.own != t.own || len(n.pieces) == 0 || len(n.pieces)+2 > maxPieces {
+		return l, false
+	}
+	i := 0
+	for at > int(n.pieces[i].n) {
+		at -= int(n.pieces[i].n)
+		i++
+	}
+	l.m.addCounts(p.n, p.counts)
+	old := &n.pieces[i]
+	switch {
+	case at == 0:
+		n.pieces = slices.Insert(n.pieces, i, p)
+	case at < int(old.n):
+		left, right := old.split(uint32(at))
+		n.pieces = slices.Insert(n.pieces, i+1, p, right)
+		n.pieces[i] = left
+	case old.joins(p):
+		old.n += p.n
+		old.counts = old.counts.plus(p.counts)
+	default:
+		n.pieces = slices.Insert(n.pieces, i+1, p)
+	}
+	return l, true
+}
+
 func (t *tree) spliceLeaf(l link, start, end int, ins []piece) nodes {
+	if start == end && len(ins) == 1 {
+		if l, ok := t.insert(l, start, ins[0]); ok {
+			return nodes{one: l, n: 1}
+		}
+	}
 	out := t.scratch[:0]
 	at, placed := 0, false
 	for _, p := range l.n.pieces {

@@ -87,9 +87,10 @@ func (f *Folder) Join(name string) string {
 var SkipDir = fs.SkipDir
 
 // Walk visits the folder start and those below it, each with the entries that
-// the filter lets through, in no particular order; enter says which of them
-// are gone into. It takes start over. A folder that can't be read is passed
-// over, unless it is the start.
+// the filter lets through, in no particular order. It takes start over. With
+// SkipDir from visit it doesn't go below that folder; any other error ends it,
+// as ctx does. A folder that can't be read is passed over, unless it is the
+// start.
 func Walk(ctx context.Context, start *os.Root, f Filter, visit func(*Folder, []Entry) error) error {
 	w := &walk{ctx: ctx, filter: f, visit: visit}
 	return w.folder(start, "", 0, f.Rules)
@@ -107,14 +108,15 @@ func (w *walk) folder(root *os.Root, path string, depth int, rules *ignore.Rules
 	}
 	dir, err := root.Open(".")
 	if err != nil {
-		return errors.Join(err, root.Close())
+		root.Close()
+		return unlessBelow(depth, err)
 	}
 	f := &Folder{Path: path, Depth: depth, root: root, dir: dir}
 	f.uses.Store(1)
 	defer f.Release()
 	names, err := dir.ReadDir(-1)
 	if err != nil && len(names) == 0 {
-		return err
+		return unlessBelow(depth, err)
 	}
 	if path != "" {
 		rules = w.rulesIn(f, names, rules)
@@ -134,17 +136,19 @@ func (w *walk) folder(root *os.Root, path string, depth int, rules *ignore.Rules
 		if err != nil {
 			continue
 		}
-		if err := w.folder(child, e.Path, depth+1, rules); err != nil && !passable(err) {
+		if err := w.folder(child, e.Path, depth+1, rules); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// passable reports whether an error is of one folder, not of the walk.
-func passable(err error) bool {
-	var path *fs.PathError
-	return errors.As(err, &path)
+// unlessBelow passes over what is wrong with a folder below the start.
+func unlessBelow(depth int, err error) error {
+	if depth > 0 {
+		return nil
+	}
+	return err
 }
 
 func (w *walk) rulesIn(f *Folder, names []fs.DirEntry, rules *ignore.Rules) *ignore.Rules {

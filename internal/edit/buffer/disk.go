@@ -112,7 +112,7 @@ func (b *Buffer) rebaseLocked(v *version) {
 
 // restartLogLocked starts the log anew after the base has moved.
 func (b *Buffer) restartLogLocked() {
-	_ = b.dropLogLocked()
+	b.dropLogLocked()
 	if b.store.Modified() {
 		b.beginLogLocked(b.store.Snapshot())
 	}

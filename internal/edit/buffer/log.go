@@ -38,14 +38,9 @@ func (b *Buffer) beginLogLocked(t text.Text) {
 }
 
 // dropLogLocked removes the log: its edits are saved or given up.
-func (b *Buffer) dropLogLocked() error {
-	if b.log == nil {
-		return nil
+func (b *Buffer) dropLogLocked() {
+	if b.log != nil {
+		b.log.Drop()
+		b.log = nil
 	}
-	log := b.log
-	b.log = nil
-	if err := log.Drop(); err != nil {
-		return diskError(b.name, err)
-	}
-	return nil
 }

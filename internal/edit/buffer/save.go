@@ -308,6 +308,9 @@ func (v *saving) settle(saved *base, o Origin) Info {
 	b := v.b
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.closed {
+		return b.infoLocked()
+	}
 	b.updateLocked(func() {
 		b.base, b.state, b.isNew, b.theirs, b.readOnly = saved, OK, false, nil, saved.stat.NotWritable
 		b.savedRevision, b.savedFormat = v.revision, v.format
@@ -315,7 +318,7 @@ func (v *saving) settle(saved *base, o Origin) Info {
 		if v.as {
 			b.setPathLocked(v.path)
 		}
-		_ = b.dropLogLocked()
+		b.dropLogLocked()
 		if b.store.Modified() {
 			b.beginLogLocked(b.store.Snapshot())
 		}

@@ -303,7 +303,8 @@ func (s *Set) Close(p CloseParams) error {
 	b.closed = true
 	s.buffers = slices.Delete(s.buffers, i, i+1)
 	s.observer.Closed(b.id, b.path, reason)
-	return b.dropLogLocked()
+	b.dropLogLocked()
+	return nil
 }
 
 // Detach drops every use of a client that is gone. Buffers stay, also those

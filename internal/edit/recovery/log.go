@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -35,10 +36,7 @@ func (l *Log) Edit(e text.Edit) {
 	}
 	l.pending = appendEdit(l.pending, e)
 	if len(l.pending) > syncAt {
-		select {
-		case l.store.wake <- struct{}{}:
-		default:
-		}
+		l.store.hurry()
 	}
 }
 
@@ -55,28 +53,25 @@ func (l *Log) Keep(t text.Text) error {
 	return l.flush()
 }
 
-// Drop removes the log: its edits are saved or given up. It may be called
-// twice.
-func (l *Log) Drop() error {
+// Drop gives the log up: its edits are saved or discarded. It doesn't wait; the
+// next sync, which it brings about, removes the file. It may be called twice.
+func (l *Log) Drop() {
 	l.mu.Lock()
-	already := l.dropped
 	l.dropped, l.unwritten = true, unwritten{}
 	l.mu.Unlock()
-	if already {
-		return nil
-	}
-	l.writing.Lock()
-	defer l.writing.Unlock()
+	l.store.hurry()
+}
+
+// remove removes a log that was dropped. Call with l.writing held.
+func (l *Log) remove() error {
 	l.store.mu.Lock()
 	delete(l.store.live, l.header.ID)
 	l.store.mu.Unlock()
 	if l.file == nil {
 		return nil
 	}
-	err := os.Remove(l.file.Name())
-	if closeErr := l.file.Close(); err == nil {
-		err = closeErr
-	}
+	name := l.file.Name()
+	err := errors.Join(l.file.Close(), os.Remove(name))
 	l.file = nil
 	return err
 }
@@ -101,7 +96,10 @@ func (l *Log) flush() error {
 	u, dropped := l.unwritten, l.dropped
 	l.unwritten = unwritten{}
 	l.mu.Unlock()
-	if dropped || u.empty() {
+	if dropped {
+		return l.remove()
+	}
+	if u.empty() {
 		return nil
 	}
 	err := l.write(u)

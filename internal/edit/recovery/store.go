@@ -93,6 +93,14 @@ func (s *Store) run() {
 	}
 }
 
+// hurry makes the next sync come at once.
+func (s *Store) hurry() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
 // Sync writes and syncs what all logs hold in memory. An error stays with its
 // log and is tried again at the next.
 func (s *Store) Sync() error {

@@ -3,6 +3,7 @@ package text
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 )
 
 // CRLF is the byte that stands for a CR LF line end in the store's form of a
@@ -93,21 +94,33 @@ func tally(b []byte) (counts, bool) {
 	if isASCII(b) {
 		return c, true
 	}
-	for _, x := range b {
-		if x < 0x80 {
-			continue
-		}
-		switch {
-		case x < 0xC0:
-			c.cont++
-		case x == CRLF:
-			c.crlf++
-		case x >= 0xF0:
-			c.supp++
-		}
+	for len(b) >= 8 {
+		c.addWord(binary.LittleEndian.Uint64(b))
+		b = b[8:]
+	}
+	if len(b) > 0 {
+		var rest [8]byte
+		copy(rest[:], b)
+		c.addWord(binary.LittleEndian.Uint64(rest[:]))
 	}
 	c.lines += c.crlf
 	return c, false
+}
+
+// addWord counts what isn't ASCII in eight bytes at once: in the high bit of
+// each byte it works out whether that byte is 10xxxxxx, 1111xxxx or 11111111.
+func (c *counts) addWord(w uint64) {
+	if w&highBits == 0 {
+		return
+	}
+	c.cont += uint32(bits.OnesCount64(w &^ (w << 1) & highBits))
+	four := w & (w << 1) & (w << 2) & (w << 3)
+	if four&highBits == 0 {
+		return
+	}
+	all := uint32(bits.OnesCount64(four & (four << 4) & highBits))
+	c.crlf += all
+	c.supp += uint32(bits.OnesCount64(four&highBits)) - all
 }
 
 var lineFeed, crlfByte = []byte{'\n'}, []byte{CRLF}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"iter"
 	"runtime"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -133,6 +134,7 @@ func walk(n *node, start, end int, yield func([]byte) bool) bool {
 
 // Append appends [start,end) to dst in the store's form.
 func (t Text) Append(dst []byte, start, end int) []byte {
+	dst = slices.Grow(dst, max(end-start, 0))
 	for b := range t.Chunks(start, end) {
 		dst = append(dst, b...)
 	}

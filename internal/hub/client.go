@@ -135,23 +135,21 @@ func (c *Client) WaitRoom(ctx context.Context) error {
 }
 
 // Finish ends the client once what waits for it was written, events up to
-// now included. It doesn't wait.
-func (c *Client) Finish() {
+// now included, or when wait has passed. It doesn't block; a second call may
+// shorten the time.
+func (c *Client) Finish(wait time.Duration) {
 	after := c.hub.Seq()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	_ = c.conn.SetWriteDeadline(time.Now().Add(wait))
 	if c.ended {
 		return
 	}
 	c.ended = true
 	// An empty last item holds the end back behind the events.
 	c.queue = append(c.queue, item{after: after})
-	_ = c.conn.SetWriteDeadline(time.Now().Add(finishWait))
 	c.wake()
 }
-
-// finishWait bounds the last writes to a client that may not read.
-const finishWait = 2 * time.Second
 
 // Drop ends a client that is too slow: its last line says so where that
 // works within Options.DropWait. It doesn't wait.

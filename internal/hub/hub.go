@@ -109,6 +109,10 @@ func (h *Hub) wakeLoop() {
 	}
 }
 
+// closeWait bounds the last writes of a hub that closes, to clients that may
+// not read.
+const closeWait = 2 * time.Second
+
 // Close ends every client after what is queued for it, as long as it reads,
 // and waits for them. It may be called twice.
 func (h *Hub) Close() {
@@ -119,7 +123,7 @@ func (h *Hub) Close() {
 	}
 	h.mu.Unlock()
 	for _, c := range clients {
-		c.Finish()
+		c.Finish(closeWait)
 	}
 	for _, c := range clients {
 		<-c.Done()

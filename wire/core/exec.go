@@ -1,6 +1,9 @@
 package core
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -93,7 +96,19 @@ func (p ExecRunParams) Validate() error {
 	if len(p.Argv) == 0 || p.Argv[0] == "" {
 		return op.BadRequest("argv", op.ReasonMissing)
 	}
+	for i, a := range p.Argv {
+		if strings.ContainsRune(a, 0) {
+			return op.BadRequest(fmt.Sprintf("argv[%d]", i), "nul")
+		}
+	}
+	for name, value := range p.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || value != nil && strings.ContainsRune(*value, 0) {
+			return op.BadRequest("env", "invalid")
+		}
+	}
 	switch {
+	case strings.ContainsRune(p.Cwd, 0):
+		return op.BadRequest("cwd", "nul")
 	case p.PTY != nil && !p.Stdin.IsZero():
 		return op.BadRequest("stdin", "exclusive")
 	case p.PTY != nil && (p.PTY.Cols == 0 || p.PTY.Rows == 0):

@@ -29,7 +29,7 @@ func (c *conn) authenticate(in io.Reader) (io.Reader, error) {
 	if c.peer.Settled != nil {
 		defer c.peer.Settled()
 	}
-	late := time.AfterFunc(firstLineWait, func() { c.client.Finish() })
+	late := time.AfterFunc(firstLineWait, func() { c.client.Finish(goodbye) })
 	head, err := readFirstLine(in)
 	if err != nil || !late.Stop() {
 		c.refuse(core.NullID)

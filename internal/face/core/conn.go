@@ -48,6 +48,13 @@ type conn struct {
 	unit     op.Unit
 }
 
+// lastWrites bounds how long a client may take to read its last answers once
+// it has asked everything, and goodbye how long one that is sent away.
+const (
+	lastWrites = time.Minute
+	goodbye    = 2 * time.Second
+)
+
 // ServeConn serves one connection until its end; in is read, out written.
 // What was asked before the end of the input is still answered.
 func (s *Server) ServeConn(ctx context.Context, in io.Reader, out hub.Conn, peer Peer) error {
@@ -57,7 +64,7 @@ func (s *Server) ServeConn(ctx context.Context, in io.Reader, out hub.Conn, peer
 	defer cancel()
 	err := c.read(in)
 	c.wg.Wait()
-	c.client.Finish()
+	c.client.Finish(lastWrites)
 	<-c.client.Done()
 	return err
 }

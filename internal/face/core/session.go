@@ -69,8 +69,14 @@ func (c *conn) hello(r core.Request, began time.Time, p core.SessionHelloParams)
 	c.mu.Unlock()
 	c.leave(r.ID)
 	c.srv.attach(c)
+	// What takes other locks is asked before: the place is told under the hub's.
+	result := c.srv.helloResult(info, a)
 	c.client.Attach(a, func(place hub.Place) []byte {
-		raw, err := encode(c.srv.helloResult(info, a, place))
+		result.Seq, result.Oldest = place.Seq, place.Oldest
+		if g := place.Gap; g != nil {
+			result.Gap = &core.Gap{From: g.From, To: g.To, Reason: core.GapReason(g.Reason)}
+		}
+		raw, err := encode(result)
 		if err != nil {
 			return errorLine(r.ID, c.srv.wireError(r.Op, err))
 		}
@@ -117,21 +123,17 @@ func (c *conn) attachment(p core.SessionHelloParams) (a hub.Attachment, err erro
 	return a, nil
 }
 
-func (s *Server) helloResult(info core.ClientInfo, a hub.Attachment, place hub.Place) core.SessionHelloResult {
+// helloResult is the answer to hello but for the place in the sequence.
+func (s *Server) helloResult(info core.ClientInfo, a hub.Attachment) core.SessionHelloResult {
 	roots := s.opts.Roots()
-	r := core.SessionHelloResult{
+	return core.SessionHelloResult{
 		Protocol: op.Protocol, Name: "dragoman", Version: s.opts.Version,
 		Ops: s.opts.Mux.Names(), Events: eventNames(), Core: s.opts.Core,
 		ClientID: info.ClientID, Role: info.Role, PositionEncoding: a.Unit.String(),
 		FSRoot: narrowest(roots), Root: roots[0], Roots: roots,
 		OS: runtime.GOOS, Arch: runtime.GOARCH, PathSeparator: string(filepath.Separator),
 		PID: os.Getpid(), StartedAt: s.startedAt, Limits: s.opts.Limits,
-		Seq: place.Seq, Oldest: place.Oldest,
 	}
-	if g := place.Gap; g != nil {
-		r.Gap = &core.Gap{From: g.From, To: g.To, Reason: core.GapReason(g.Reason)}
-	}
-	return r
 }
 
 func eventNames() []string {
@@ -207,7 +209,7 @@ func (s *Server) detach(ctx context.Context, _ op.Call, p core.SessionDetachPara
 		return core.None{}, op.NotFound("client", p.ClientID)
 	}
 	// It may be the caller's own connection: that ends behind the response.
-	afterAnswer(ctx, c.client.Finish)
+	afterAnswer(ctx, func() { c.client.Finish(goodbye) })
 	return core.None{}, nil
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"dragoman/internal/lane"
 	"dragoman/internal/lane/acp"
+	"dragoman/internal/lane/claude"
 	"dragoman/internal/lane/cli"
 	"dragoman/internal/lane/envelope"
 	"dragoman/internal/lane/rpc"
@@ -13,6 +14,7 @@ import (
 func lanes() map[string]lane.Driver {
 	return map[string]lane.Driver{
 		"acp":      acp.Driver{Version: Version},
+		"claude":   claude.Driver{},
 		"cli":      cli.Driver{},
 		"envelope": envelope.Driver{Version: Version},
 		"rpc":      rpc.Driver{},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 )
@@ -25,6 +26,9 @@ type agent struct {
 	prepare func(p place) error
 	// mode is asked for at open where the agent's default never asks.
 	mode string
+	// native names the member of the agent's own messages that holds its
+	// session id, where the id isn't known at open.
+	native string
 	// suffix goes to each prompt that wants a tool.
 	suffix string
 	// cant names scenarios that this agent has no way to do, with the reason.
@@ -77,7 +81,10 @@ func (p place) write(name string, v any) error {
 	return os.WriteFile(path, []byte(b), 0o600)
 }
 
-var agents = []agent{
+// agents are the rows of the matrix; each family has a list of its own.
+var agents = slices.Concat(firstAgents, claudeAgents, qwenAgents)
+
+var firstAgents = []agent{
 	{
 		name:     "sdk",
 		packages: []packageSet{node22, {"sdk", []string{"@agentclientprotocol/sdk@2.4.0", "zod@4.6.7"}}},

@@ -104,11 +104,28 @@ func (r *runner) prompt(text string) chan object {
 // turn prompts and returns the outcome and its text, wherever the lane puts it.
 func (r *runner) turn(ctx context.Context, text string) (object, string, error) {
 	result, err := r.host.wait(ctx, r.prompt(text))
+	r.learn()
 	said := r.host.takeText()
 	if err == nil && said == "" {
 		said, _ = result["text"].(string)
 	}
 	return result, said, err
+}
+
+// learn takes the native id out of what the agent said, where its open didn't
+// tell it. The last one counts.
+func (r *runner) learn() {
+	if r.agent.native == "" {
+		return
+	}
+	r.host.mu.Lock()
+	defer r.host.mu.Unlock()
+	for _, e := range r.host.events {
+		raw, _ := e["raw"].(object)
+		if id, _ := raw[r.agent.native].(string); id != "" {
+			r.native = id
+		}
+	}
 }
 
 func handshake(ctx context.Context, r *runner) error {

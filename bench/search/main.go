@@ -7,10 +7,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -122,56 +124,75 @@ func ours(query, root string, o match.Options) error {
 	var total atomic.Int64
 	scan := match.Scan{
 		Pattern: p,
-		Open:    file.Sequential,
 		Decode:  charset.Wire,
 		Report:  func(f match.Found) { total.Add(int64(len(f.Matches))) },
 	}
-	names := make(chan []string, 256)
+	folders := make(chan match.Folder, 256)
 	go func() {
-		walk(root, names)
-		close(names)
+		walk(root, folders)
+		close(folders)
 	}()
-	if _, err := scan.Run(context.Background(), names); err != nil {
+	if _, err := scan.Run(context.Background(), folders); err != nil {
 		return err
 	}
 	fmt.Println(total.Load())
 	return nil
 }
 
+// batch is how many files go to one goroutine at a time.
+const batch = 64
+
 // walk sends every regular file below root, folders in parallel.
-func walk(root string, names chan<- []string) {
+func walk(root string, out chan<- match.Folder) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var folder func(string)
-	folder = func(dir string) {
-		f, err := os.Open(dir)
+	folder = func(path string) {
+		f, err := os.Open(path)
 		if err != nil {
 			return
 		}
 		list, _ := f.ReadDir(-1)
-		_ = f.Close()
 		var files []string
 		for _, e := range list {
-			path := dir + string(filepath.Separator) + e.Name()
-			switch {
-			case e.IsDir():
-				select {
-				case slots <- struct{}{}:
-					wg.Go(func() {
-						folder(path)
-						<-slots
-					})
-				default:
-					folder(path)
-				}
-			case e.Type().IsRegular():
-				files = append(files, path)
+			if e.Type().IsRegular() {
+				files = append(files, e.Name())
 			}
 		}
-		if len(files) > 0 {
-			names <- files
+		send(f, path, files, out)
+		for _, e := range list {
+			if !e.IsDir() {
+				continue
+			}
+			below := path + string(filepath.Separator) + e.Name()
+			select {
+			case slots <- struct{}{}:
+				wg.Go(func() {
+					folder(below)
+					<-slots
+				})
+			default:
+				folder(below)
+			}
 		}
 	}
 	folder(root)
 	wg.Wait()
+}
+
+// send gives the files of an open folder away, which is closed with the last.
+func send(f *os.File, path string, files []string, out chan<- match.Folder) {
+	fd := int(f.Fd())
+	var users atomic.Int64
+	users.Store(int64(len(files)+batch-1)/batch + 1)
+	done := func() {
+		if users.Add(-1) == 0 {
+			_ = f.Close()
+		}
+	}
+	open := func(name string) (io.ReadCloser, error) { return file.SequentialAt(fd, name) }
+	for part := range slices.Chunk(files, batch) {
+		out <- match.Folder{Path: path, Names: part, Open: open, Close: done}
+	}
+	done()
 }

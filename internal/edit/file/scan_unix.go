@@ -25,6 +25,20 @@ func Sequential(path string) (io.ReadCloser, error) {
 	}
 }
 
+// SequentialAt is Sequential for a file of the folder that is open as dir. It
+// doesn't follow a link.
+func SequentialAt(dir int, name string) (io.ReadCloser, error) {
+	for {
+		fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+		if err == nil {
+			return &sequential{fd}, nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+	}
+}
+
 // SequentialFD is Sequential for a descriptor that is open; Close closes it.
 func SequentialFD(fd int) io.ReadCloser { return &sequential{fd} }
 

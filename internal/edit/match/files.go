@@ -24,9 +24,23 @@ type Range struct {
 	Start, End int
 }
 
+// A Folder is some files of one folder: all of them, or a part, so that several
+// goroutines share the work.
+type Folder struct {
+	// Path is for the one who gets the results; Names are what Open takes.
+	Path  string
+	Names []string
+	// Open opens a file by its name. A Read of it that gives less than it was
+	// asked for is taken for the end, as with regular files.
+	Open func(name string) (io.ReadCloser, error)
+	// Close, if set, is called once the files were searched or given up.
+	Close func()
+}
+
 // A Found is one file with matches, or one that couldn't be searched.
 type Found struct {
-	Name string
+	// Path is the folder's, Name the file's in it.
+	Path, Name string
 	// Raw are the file's bytes, Text what was searched: UTF-8 with '\n' as line
 	// end. Both are valid during the call only.
 	Raw, Text []byte
@@ -40,9 +54,6 @@ type Found struct {
 // A Scan searches files in parallel.
 type Scan struct {
 	Pattern *Pattern
-	// Open opens a file by the name that came in. A Read of it that gives less
-	// than it was asked for is taken for the end, as with regular files.
-	Open func(name string) (io.ReadCloser, error)
 	// Decode turns a file's bytes into text: UTF-8 with '\n' as line end. Its
 	// error makes the file a skipped one. It may return raw itself or change
 	// it in place.
@@ -58,11 +69,11 @@ type Scan struct {
 	MaxPerFile int
 }
 
-// Run searches every name that comes in, in batches such as the files of one
-// folder, until names is closed or ctx ends, and returns the number of files that were searched. All its goroutines have ended
-// then. After the end of ctx it takes no more names: who sends them watches ctx
-// too.
-func (s *Scan) Run(ctx context.Context, names <-chan []string) (searched int, err error) {
+// Run searches the files of every folder that comes in, until folders is closed
+// or ctx ends, and returns the number of files that were searched. All its
+// goroutines have ended then. After the end of ctx it takes no more folders: who
+// sends them watches ctx too.
+func (s *Scan) Run(ctx context.Context, folders <-chan Folder) (searched int, err error) {
 	workers := s.Workers
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -70,7 +81,7 @@ func (s *Scan) Run(ctx context.Context, names <-chan []string) (searched int, er
 	counts := make([]int, workers)
 	var wg sync.WaitGroup
 	for i := range workers {
-		wg.Go(func() { counts[i] = s.work(ctx, names) })
+		wg.Go(func() { counts[i] = s.work(ctx, folders) })
 	}
 	wg.Wait()
 	for _, n := range counts {
@@ -79,49 +90,76 @@ func (s *Scan) Run(ctx context.Context, names <-chan []string) (searched int, er
 	return searched, ctx.Err()
 }
 
-func (s *Scan) work(ctx context.Context, names <-chan []string) (searched int) {
+func (s *Scan) work(ctx context.Context, folders <-chan Folder) (searched int) {
 	var buf []byte
 	for {
-		select {
-		case <-ctx.Done():
+		f, ok := take(ctx, folders)
+		if !ok {
 			return searched
-		case batch, ok := <-names:
-			if !ok {
-				return searched
-			}
-			for _, name := range batch {
-				var found Found
-				found, buf = s.file(ctx, name, buf)
-				if ctx.Err() != nil {
-					return searched
-				}
-				if found.Err == nil {
-					searched++
-				}
-				if found.Err != nil || len(found.Matches) > 0 {
-					s.Report(found)
-				}
-			}
 		}
+		var n int
+		n, buf = s.folder(ctx, f, buf)
+		searched += n
 	}
 }
 
+// take waits for a folder. Those that wait already are taken after the end of
+// ctx too, so that they are closed.
+func take(ctx context.Context, folders <-chan Folder) (Folder, bool) {
+	select {
+	case f, ok := <-folders:
+		return f, ok
+	default:
+	}
+	select {
+	case <-ctx.Done():
+		return Folder{}, false
+	case f, ok := <-folders:
+		return f, ok
+	}
+}
+
+// folder searches the files of one folder.
+func (s *Scan) folder(ctx context.Context, f Folder, buf []byte) (searched int, rest []byte) {
+	if f.Close != nil {
+		defer f.Close()
+	}
+	for _, name := range f.Names {
+		if ctx.Err() != nil {
+			return searched, buf
+		}
+		var found Found
+		found, buf = s.file(ctx, f, name, buf)
+		if ctx.Err() != nil {
+			return searched, buf
+		}
+		if found.Err == nil {
+			searched++
+		}
+		if found.Err != nil || len(found.Matches) > 0 {
+			found.Path, found.Name = f.Path, name
+			s.Report(found)
+		}
+	}
+	return searched, buf
+}
+
 // file searches one file, and gives the buffer that it used back.
-func (s *Scan) file(ctx context.Context, name string, buf []byte) (Found, []byte) {
-	raw, buf, err := s.read(name, buf)
+func (s *Scan) file(ctx context.Context, f Folder, name string, buf []byte) (Found, []byte) {
+	raw, buf, err := s.read(f, name, buf)
 	if err != nil {
-		return Found{Name: name, Err: err}, buf
+		return Found{Err: err}, buf
 	}
 	if s.hopeless(raw) {
-		return Found{Name: name}, buf
+		return Found{}, buf
 	}
 	text, err := s.Decode(raw)
 	if err != nil {
-		return Found{Name: name, Err: err}, buf
+		return Found{Err: err}, buf
 	}
-	f := Found{Name: name, Raw: raw, Text: text}
-	f.Matches, f.More = s.matches(ctx, text)
-	return f, buf
+	out := Found{Raw: raw, Text: text}
+	out.Matches, out.More = s.matches(ctx, text)
+	return out, buf
 }
 
 // hopeless reports whether raw, in whatever encoding, can't match: it lacks an
@@ -163,12 +201,12 @@ func (s *Scan) matches(ctx context.Context, text []byte) (out []Range, more bool
 }
 
 // read reads a whole file into buf, which it makes larger where needed.
-func (s *Scan) read(name string, buf []byte) (raw, rest []byte, err error) {
+func (s *Scan) read(from Folder, name string, buf []byte) (raw, rest []byte, err error) {
 	limit := s.FileLimit
 	if limit == 0 {
 		limit = DefaultFileLimit
 	}
-	f, err := s.Open(name)
+	f, err := from.Open(name)
 	if err != nil {
 		return nil, buf, err
 	}

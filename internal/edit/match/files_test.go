@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var errBinary = errors.New("binary")
 
 // memory is a scan of files that are strings.
-func memory(t *testing.T, query string, files map[string]string) (*Scan, func() []string) {
+func memory(t *testing.T, query string) (*Scan, func() []string) {
 	t.Helper()
 	p, err := Compile(query, Options{})
 	if err != nil {
@@ -29,9 +30,6 @@ func memory(t *testing.T, query string, files map[string]string) (*Scan, func() 
 	var out []string
 	s := &Scan{
 		Pattern: p,
-		Open: func(name string) (io.ReadCloser, error) {
-			return io.NopCloser(strings.NewReader(files[name])), nil
-		},
 		Decode: func(raw []byte) ([]byte, error) {
 			if bytes.IndexByte(raw, 0) >= 0 {
 				return nil, errBinary
@@ -48,24 +46,31 @@ func memory(t *testing.T, query string, files map[string]string) (*Scan, func() 
 	return s, func() []string { sort.Strings(out); return out }
 }
 
-func send(files map[string]string) <-chan []string {
-	names := make(chan []string, len(files))
+// send gives each file as a folder of its own, and counts those not closed yet.
+func send(files map[string]string, open *atomic.Int64) <-chan Folder {
+	folders := make(chan Folder, len(files))
 	for name := range files {
-		names <- []string{name}
+		open.Add(1)
+		folders <- Folder{Path: "dir", Names: []string{name}, Close: func() { open.Add(-1) },
+			Open: func(name string) (io.ReadCloser, error) {
+				return io.NopCloser(strings.NewReader(files[name])), nil
+			},
+		}
 	}
-	close(names)
-	return names
+	close(folders)
+	return folders
 }
 
 func TestScanReportsMatchesAndSkips(t *testing.T) {
 	files := map[string]string{
 		"a": "xfoo\nfoo foo", "b": "nothing", "c": "foo\x00", "d": strings.Repeat("foo", 1<<20), "e": "",
 	}
-	s, out := memory(t, "foo", files)
+	s, out := memory(t, "foo")
 	s.FileLimit, s.MaxPerFile = 1<<20, 2
-	n, err := s.Run(context.Background(), send(files))
-	if err != nil || n != 3 {
-		t.Errorf("%d files, %v", n, err)
+	var open atomic.Int64
+	n, err := s.Run(context.Background(), send(files, &open))
+	if err != nil || n != 3 || open.Load() != 0 {
+		t.Errorf("%d files, %v, %d folders open", n, err, open.Load())
 	}
 	want := "[a[{1 4} {5 8}]true <nil> c[]false binary d[]false " + ErrTooLong.Error() + "]"
 	if got := fmt.Sprint(out()); got != want {
@@ -75,25 +80,27 @@ func TestScanReportsMatchesAndSkips(t *testing.T) {
 
 func TestScanOfALongFileFindsTheSame(t *testing.T) {
 	long := strings.Repeat(strings.Repeat("x", 99)+"\n", 100000) + "foo"
-	s, _ := memory(t, "foo", map[string]string{"a": strings.Replace(long, "x", "foo", 1)})
+	files := map[string]string{"a": strings.Replace(long, "x", "foo", 1)}
+	s, _ := memory(t, "foo")
 	s.Report = func(f Found) {
 		if got := fmt.Sprint(f.Matches); got != "[{0 3} {10000002 10000005}]" {
 			t.Errorf("got %s", got)
 		}
 	}
-	if n, err := s.Run(context.Background(), send(map[string]string{"a": ""})); n != 1 || err != nil {
+	if n, err := s.Run(context.Background(), send(files, new(atomic.Int64))); n != 1 || err != nil {
 		t.Errorf("%d files, %v", n, err)
 	}
 }
 
 func TestScanEndsWithItsContext(t *testing.T) {
-	files := map[string]string{"a": "foo"}
-	s, _ := memory(t, "foo", files)
+	files := map[string]string{"a": "foo", "b": "foo", "c": "foo"}
+	s, _ := memory(t, "foo")
+	s.Workers = 1
 	ctx, cancel := context.WithCancel(context.Background())
 	s.Report = func(Found) { cancel() }
-	names := make(chan []string, 1)
-	names <- []string{"a"}
-	if _, err := s.Run(ctx, names); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
+	var open atomic.Int64
+	n, err := s.Run(ctx, send(files, &open))
+	if !errors.Is(err, context.Canceled) || n != 1 || open.Load() != 0 {
+		t.Errorf("%d files, %v, %d folders open", n, err, open.Load())
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"dragoman/internal/edit/buffer"
+	"dragoman/internal/edit/exec"
 	"dragoman/internal/edit/file"
 	facecore "dragoman/internal/face/core"
 	"dragoman/internal/hub"
@@ -46,6 +47,8 @@ type coreBuild struct {
 	paths *rootPaths
 	// buffers is the engine of the buffer namespace.
 	buffers *buffer.Set
+	// exec runs programs.
+	exec *exec.Space
 	// unsaved lists buffers with unsaved text, of all namespaces that have any.
 	unsaved []func() []string
 	// detached is called with the id of a client that is gone.
@@ -65,6 +68,7 @@ type coreBuild struct {
 func namespaces() []func(*coreBuild) error {
 	return []func(*coreBuild) error{
 		addBuffers,
+		addExec,
 	}
 }
 

@@ -31,15 +31,27 @@ func startSupervisor(stateDir string, log *slog.Logger) *supervisor {
 
 // Start implements [lane.Starter].
 func (s *supervisor) Start(ctx context.Context, c lane.Command) (lane.Process, error) {
-	select {
-	case <-s.ready:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if s.err != nil {
-		return nil, s.err
+	if err := s.wait(ctx); err != nil {
+		return nil, err
 	}
 	return s.sup.Start(ctx, c)
+}
+
+// StartRaw starts a child of the exec and git namespaces.
+func (s *supervisor) StartRaw(ctx context.Context, c proc.Command) (*proc.Process, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	return s.sup.StartRaw(ctx, c)
+}
+
+func (s *supervisor) wait(ctx context.Context) error {
+	select {
+	case <-s.ready:
+		return s.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Close ends every child that is left.

@@ -171,10 +171,14 @@ func (r *Run) settle(result any, err error) (jsontext.Value, *op.Error) {
 		err = merr
 	}
 	var why reasonEnd
-	if errors.Is(err, context.Canceled) && errors.As(context.Cause(r.ctx), &why) {
+	cancelled := errors.As(context.Cause(r.ctx), &why)
+	if cancelled && errors.Is(err, context.Canceled) {
 		return nil, op.Cancelled(string(why))
 	}
 	e, known := op.AsError(err)
+	if e.Code == op.CodeCancelled && e.Reason() == "" && why != "" {
+		e = e.With("reason", string(why))
+	}
 	if !known {
 		r.reg.opts.Log.Error("internal error", "op", r.info.Op, "run", r.info.Run, "err", err)
 	} else if !slices.Contains(op.CommonCodes(), e.Code) && !slices.Contains(r.reg.declared(r.info.Op), e.Code) {

@@ -28,19 +28,42 @@ const maxRules = 1 << 20
 
 // A Filter says what a walk passes over.
 type Filter struct {
-	// Rules are those of the folder that the walk starts in; .gitignore files
-	// below it add theirs. The one in it has to be in them already.
+	// Rules are those that hold where the walk starts; .gitignore files below add
+	// theirs. Without a Base, the one in the start has to be in them already.
 	Rules *ignore.Rules
 	// Hidden takes names that begin with a dot, Ignored what git ignores.
 	Hidden, Ignored bool
+	// Base is the path of the start that all paths begin with: a walk of a part
+	// has the paths that a walk of the whole would have.
+	Base string
+	// Enter, if set, is told of each folder before it is read.
+	Enter func(path string)
+}
+
+// Takes reports whether the filter lets an entry through, by the rules of its
+// folder.
+func (f *Filter) Takes(e Entry, rules *ignore.Rules) bool {
+	if !f.Hidden && strings.HasPrefix(e.Name, ".") {
+		return false
+	}
+	if f.Ignored {
+		return true
+	}
+	t := ignore.File
+	if e.IsDir() {
+		t = ignore.Dir
+	}
+	return e.Name != GitDir && !rules.Ignored(e.Path, t)
 }
 
 // A Folder is one folder of a walk, open for as long as someone retains it.
 type Folder struct {
-	// Path is relative to the walk's start, with slashes; "" for the start.
+	// Path is relative to the walk's start, behind Filter.Base, with slashes.
 	Path string
 	// Depth is how far it is from the start, which has 0.
 	Depth int
+	// Rules are those for what is in it.
+	Rules *ignore.Rules
 
 	root *os.Root
 	dir  *os.File
@@ -93,7 +116,7 @@ var SkipDir = fs.SkipDir
 // start.
 func Walk(ctx context.Context, start *os.Root, f Filter, visit func(*Folder, []Entry) error) error {
 	w := &walk{ctx: ctx, filter: f, visit: visit}
-	return w.folder(start, "", 0, f.Rules)
+	return w.folder(start, f.Base, 0, f.Rules)
 }
 
 type walk struct {
@@ -105,6 +128,9 @@ type walk struct {
 func (w *walk) folder(root *os.Root, path string, depth int, rules *ignore.Rules) error {
 	if err := w.ctx.Err(); err != nil {
 		return errors.Join(err, root.Close())
+	}
+	if w.filter.Enter != nil {
+		w.filter.Enter(path)
 	}
 	dir, err := root.Open(".")
 	if err != nil {
@@ -121,6 +147,7 @@ func (w *walk) folder(root *os.Root, path string, depth int, rules *ignore.Rules
 	if path != "" {
 		rules = w.rulesIn(f, names, rules)
 	}
+	f.Rules = rules
 	entries := w.keep(f, names, rules)
 	if err := w.visit(f, entries); err != nil {
 		if errors.Is(err, SkipDir) {
@@ -184,20 +211,9 @@ func (w *walk) keep(f *Folder, names []fs.DirEntry, rules *ignore.Rules) []Entry
 	}
 	for _, n := range names {
 		name := n.Name()
-		if !w.filter.Hidden && strings.HasPrefix(name, ".") {
-			continue
+		if e := (Entry{Name: name, Path: prefix + name, Type: n.Type()}); w.filter.Takes(e, rules) {
+			out = append(out, e)
 		}
-		e := Entry{Name: name, Path: prefix + name, Type: n.Type()}
-		if !w.filter.Ignored {
-			t := ignore.File
-			if e.IsDir() {
-				t = ignore.Dir
-			}
-			if name == GitDir || rules.Ignored(e.Path, t) {
-				continue
-			}
-		}
-		out = append(out, e)
 	}
 	return out
 }

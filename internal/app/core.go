@@ -270,6 +270,24 @@ func listenTCP(f coreFlags) (net.Listener, func(net.Conn) (facecore.Peer, error)
 		facecore.TokenPeer(tokens), nil
 }
 
+// stdioGrace is how long runs may take to end by themselves once the client
+// of a private core has asked everything.
+const stdioGrace = time.Second
+
+// endRuns lets the runs of a private core end, then ends them; the client
+// still hears of their ends.
+func (b *coreBuild) endRuns() {
+	ctx, cancel := context.WithTimeout(b.ctx, stdioGrace)
+	defer cancel()
+	_ = b.runs.WaitIdle(ctx)
+	b.server.Closing("shutdown", time.Now().Add(coreShutdownLimit))
+	limit, stop := context.WithTimeout(context.Background(), coreShutdownLimit)
+	defer stop()
+	if err := b.runs.Close(limit); err != nil {
+		b.log.Error("runs at the end of input", "err", err)
+	}
+}
+
 // serveStdio serves the one client of a private core.
 func (b *coreBuild) serveStdio(e *Env) error {
 	in := newStoppableInput(e.In)
@@ -277,7 +295,7 @@ func (b *coreBuild) serveStdio(e *Env) error {
 	done := make(chan error, 1)
 	go func() {
 		done <- b.server.ServeConn(b.ctx, in, conn, facecore.Peer{
-			Transport: core.TransportStdio, Access: op.Access{Role: op.Control},
+			Transport: core.TransportStdio, Access: op.Access{Role: op.Control}, AtEOF: b.endRuns,
 		})
 	}()
 	select {

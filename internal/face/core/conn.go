@@ -24,6 +24,9 @@ type Peer struct {
 	// Authenticate, where set, checks the token of the first line, which then
 	// must be session.hello, and returns what the peer may do.
 	Authenticate func(token string) (op.Access, bool)
+	// AtEOF, where set, is called when the input has ended and everything in
+	// it was answered; what it emits still reaches the peer.
+	AtEOF func()
 	// Settled, where set, is called when the first line was judged.
 	Settled func()
 }
@@ -64,6 +67,9 @@ func (s *Server) ServeConn(ctx context.Context, in io.Reader, out hub.Conn, peer
 	defer cancel()
 	err := c.read(in)
 	c.wg.Wait()
+	if peer.AtEOF != nil {
+		peer.AtEOF()
+	}
 	c.client.Finish(lastWrites)
 	<-c.client.Done()
 	return err

@@ -171,3 +171,20 @@ func TestOpenRunsAreToldAfterRestart(t *testing.T) {
 		p.line() // started, progress, ended
 	}
 }
+
+// TestEndsOfRunsAtEOF holds that a client that has closed its input still
+// hears how its runs ended.
+func TestEndsOfRunsAtEOF(t *testing.T) {
+	w := newWorld(t, bindRuns)
+	p := w.dial(Peer{Access: op.Access{Role: op.Control}, AtEOF: func() { _ = w.runs.Close(context.Background()) }})
+	p.hello(`{"events":[]}`)
+	p.send(`{"id":1,"op":"exec.run","params":{"argv":["wait"]}}`)
+	if err := p.conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	p.want(`{"id":1,"ok":true,"result":{"run":"r1"}}`, `{"event":"run.started",…}`,
+		`{"event":"run.ended",…"ok":false,"error":{"code":"cancelled","message":"…","data":{"reason":"shutdown"}}}}`)
+	if _, err := p.r.ReadByte(); err == nil {
+		t.Error("something follows")
+	}
+}

@@ -37,6 +37,10 @@ func encode(v any) ([]byte, error) {
 	return json.Marshal(v, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
 }
 
+// maxReads bounds the reads that run at once for one connection, and with
+// them the memory of its responses.
+const maxReads = 16
+
 // A conn is one connection.
 type conn struct {
 	srv      *Server
@@ -45,6 +49,7 @@ type conn struct {
 	ctx      context.Context
 	wg       sync.WaitGroup
 	order    order
+	reads    chan struct{} // a place for each read that runs
 	mu       sync.Mutex
 	inFlight map[string]struct{}
 	info     core.ClientInfo // ClientID is "" until hello
@@ -62,7 +67,7 @@ const (
 // What was asked before the end of the input is still answered.
 func (s *Server) ServeConn(ctx context.Context, in io.Reader, out hub.Conn, peer Peer) error {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &conn{srv: s, peer: peer, ctx: ctx, inFlight: map[string]struct{}{}}
+	c := &conn{srv: s, peer: peer, ctx: ctx, inFlight: map[string]struct{}{}, reads: make(chan struct{}, maxReads)}
 	c.client = s.opts.Hub.NewClient(out, func(bool) { c.detached(); cancel() })
 	defer cancel()
 	err := c.read(in)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -229,5 +230,39 @@ func TestHistogram(t *testing.T) {
 		if top := bucketTop(bucketOf(us)); top < int64(us) || top > int64(us+us/8) {
 			t.Errorf("%d falls into a bucket up to %d", us, top)
 		}
+	}
+}
+
+// TestLargeAnswersHoldReadsBack holds that a client that asks for much and
+// reads nothing doesn't fill the core's memory (core.md §1).
+func TestLargeAnswersHoldReadsBack(t *testing.T) {
+	const asked, size = 500, 64 << 10
+	var started atomic.Int64
+	w := newWorld(t, func(w *world) {
+		core.BufferText.Handle(w.mux, func(context.Context, op.Call, core.BufferTextParams) (core.BufferTextResult, error) {
+			started.Add(1)
+			return core.BufferTextResult{Text: strings.Repeat("x", size)}, nil
+		})
+	}, func(_ *Options, ho *hub.Options, _ *run.Options) { ho.ReplyBytes = size })
+	p := w.dial(control)
+	var lines []string
+	for i := range asked {
+		lines = append(lines, text(i, "b1"))
+	}
+	go p.send(lines...)
+	// What the socket and the places of reads hold, and no more, however long
+	// we wait; what it means that nothing more comes is in the last check.
+	for started.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(100 * time.Millisecond)
+	if n := started.Load(); n > asked/2 {
+		t.Errorf("%d of %d reads ran although nobody reads", n, asked)
+	}
+	for range asked {
+		p.want(`{"id":…,"ok":true,…}`)
+	}
+	if n := started.Load(); n != asked {
+		t.Errorf("%d reads ran", n)
 	}
 }

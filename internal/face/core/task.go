@@ -55,6 +55,12 @@ func afterAnswer(ctx context.Context, f func()) {
 func (t *task) run() {
 	defer close(t.done)
 	defer close(t.ended)
+	release, err := t.hold()
+	if err != nil {
+		t.answer(nil, err)
+		return
+	}
+	defer release()
 	timeout := t.conn.srv.opts.AnswerTimeout
 	ctx, cancel := context.WithTimeout(t.context(), timeout-timeout/20)
 	defer cancel()
@@ -67,6 +73,26 @@ func (t *task) run() {
 		return
 	}
 	t.answer(t.handle(ctx))
+}
+
+// hold keeps a read back while the client's responses have no room: its time
+// begins only when it starts. The operations of session and run answer
+// little, and always.
+func (t *task) hold() (release func(), err error) {
+	d, c := t.row.Desc, t.conn
+	if d.Effect != op.Read || d.Namespace() == "session" || d.Namespace() == "run" {
+		return func() {}, nil
+	}
+	select {
+	case c.reads <- struct{}{}:
+	case <-c.ctx.Done():
+		return nil, c.ctx.Err()
+	}
+	if err := c.client.WaitRoom(c.ctx); err != nil {
+		<-c.reads
+		return nil, err
+	}
+	return func() { <-c.reads }, nil
 }
 
 // handle calls the handler; a panic is an error of ours.

@@ -207,7 +207,7 @@ func (w *Watcher) Add(ctx context.Context, root string) error {
 }
 
 // AddMore watches a path in a root beyond what the root's own watching covers,
-// under an id of the caller's.
+// under an id of the caller's. It returns once changes are seen.
 func (w *Watcher) AddMore(ctx context.Context, id, root, path string, d Depth) error {
 	b := &branch{
 		id: id, base: path, root: root, flat: d == Flat,
@@ -216,7 +216,22 @@ func (w *Watcher) AddMore(ctx context.Context, id, root, path string, d Depth) e
 	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
 		b.base, b.only, b.flat = filepath.Dir(path), filepath.Base(path), true
 	}
-	return w.add(ctx, b)
+	if err := w.add(ctx, b); err != nil {
+		return err
+	}
+	return w.wait(ctx, b)
+}
+
+// wait waits until a branch was read.
+func (w *Watcher) wait(ctx context.Context, b *branch) error {
+	select {
+	case <-b.ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.ctx.Done():
+		return ErrClosed
+	}
 }
 
 // Depth says how far a watch goes.
@@ -284,12 +299,8 @@ func (w *Watcher) Files(ctx context.Context, root string) ([]string, error) {
 	if found == nil {
 		return nil, ErrNoRoot
 	}
-	select {
-	case <-found.ready:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-w.ctx.Done():
-		return nil, ErrClosed
+	if err := w.wait(ctx, found); err != nil {
+		return nil, err
 	}
 	var files []string
 	err := w.do(ctx, func() { files = found.list() })

@@ -67,6 +67,9 @@ func serve(ctx context.Context, e *Env, f serveFlags) error {
 	limitMemory(e)
 	ctx, stop := proc.InterruptContext(ctx)
 	defer stop()
+	// The host's link carries every session.
+	ndjson.WidenPipe(e.In)
+	ndjson.WidenPipe(e.Out)
 	sup := startSupervisor(e.stateDir(), log)
 	trust := env.Untrusted
 	if f.trustHostEnv {

@@ -73,6 +73,7 @@ func (s *streams) openInOut(c *Command) error {
 	if err != nil {
 		return err
 	}
+	widen(w)
 	s.stdout = &output{file: r}
 	s.child = append(s.child, w)
 	return nil

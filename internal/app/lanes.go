@@ -8,16 +8,18 @@ import (
 	"dragoman/internal/lane/envelope"
 	"dragoman/internal/lane/rpc"
 	served "dragoman/internal/lane/serve"
+	"dragoman/internal/lane/streamjson"
 )
 
 // lanes are the dialects by the name that a spec gives them.
 func lanes() map[string]lane.Driver {
 	return map[string]lane.Driver{
-		"acp":      acp.Driver{Version: Version},
-		"claude":   claude.Driver{},
-		"cli":      cli.Driver{},
-		"envelope": envelope.Driver{Version: Version},
-		"rpc":      rpc.Driver{},
-		"serve":    served.Driver{},
+		"acp":         acp.Driver{Version: Version},
+		"claude":      claude.Driver{},
+		"cli":         cli.Driver{},
+		"envelope":    envelope.Driver{Version: Version},
+		"rpc":         rpc.Driver{},
+		"serve":       served.Driver{},
+		"stream-json": streamjson.Driver{},
 	}
 }

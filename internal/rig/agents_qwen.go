@@ -2,11 +2,8 @@ package main
 
 var qwenSet = packageSet{"qwen", []string{"@qwen-code/qwen-code@0.24.4"}}
 
-// reasons of the lane stream-json.
-const (
-	cantAsk    = "one process a turn without a channel back: nobody can be asked, tools that need approval are off"
-	cantRunOne = "its tools need approval, and nobody can be asked"
-)
+// cantAsk is the lane stream-json's reason.
+const cantAsk = "one process a turn without a channel back: nobody can be asked"
 
 // qwenAgents are Qwen Code, and Gemini's and its one-shot modes.
 var qwenAgents = []agent{
@@ -24,7 +21,8 @@ var qwenAgents = []agent{
 		packages: []packageSet{node22, qwenSet},
 		prepare:  qwenHome,
 		native:   "session_id",
-		cant:     map[string]string{"tool allowed": cantAsk, "tool rejected": cantAsk, "eof mid-turn": cantRunOne},
+		mode:     "yolo",
+		cant:     map[string]string{"tool allowed": cantAsk, "tool rejected": cantAsk},
 		spec: func(p place) object {
 			return object{"id": "qwen", "lane": "stream-json", "dialect": "qwen", "command": command(qwenEnv(p), p.node(), p.qwen())}
 		},
@@ -34,7 +32,8 @@ var qwenAgents = []agent{
 		packages: []packageSet{node22, {"gemini", []string{"@google/gemini-cli@0.61.0"}}},
 		prepare:  geminiHome,
 		native:   "session_id",
-		cant:     map[string]string{"tool allowed": cantAsk, "tool rejected": cantAsk, "eof mid-turn": cantRunOne},
+		mode:     "yolo",
+		cant:     map[string]string{"tool allowed": cantAsk, "tool rejected": cantAsk},
 		spec: func(p place) object {
 			program := p.bin("gemini", "node_modules", "@google", "gemini-cli", "bundle", "gemini.js")
 			return object{"id": "gemini", "lane": "stream-json", "dialect": "gemini", "command": command(geminiEnv(p), p.node(), program, "--skip-trust")}

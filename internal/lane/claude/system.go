@@ -27,7 +27,7 @@ func (c *conn) system(record acp.Object) {
 }
 
 // started takes init, which each turn repeats. Its session id may not be the
-// one to resume by: the result's is.
+// one to resume by: the result's is. It is told when it says something new.
 func (c *conn) started(record acp.Object) {
 	mode := record.Str("permissionMode")
 	c.mu.Lock()
@@ -42,14 +42,16 @@ func (c *conn) started(record acp.Object) {
 	}
 	c.version = record.Str("claude_code_version")
 	c.mu.Unlock()
-	if changed {
-		c.l.Sink.Changed()
-	}
-	if moved {
-		c.emit(c.current(), &agent.Event{Kind: agent.KindMode, Text: mode, Raw: record})
+	if !changed {
 		return
 	}
-	c.emit(c.current(), raw(record))
+	c.l.Sink.Changed()
+	// It is about the session, not what the turn has put out.
+	ev := raw(record)
+	if moved {
+		ev = &agent.Event{Kind: agent.KindMode, Text: mode, Raw: record}
+	}
+	c.emit(c.outside, ev)
 }
 
 // status tells of another mode, or of what the agent is doing.

@@ -6,6 +6,7 @@ import (
 	"dragoman/internal/lane/claude"
 	"dragoman/internal/lane/cli"
 	"dragoman/internal/lane/envelope"
+	"dragoman/internal/lane/pi"
 	"dragoman/internal/lane/rpc"
 	served "dragoman/internal/lane/serve"
 	"dragoman/internal/lane/streamjson"
@@ -18,6 +19,7 @@ func lanes() map[string]lane.Driver {
 		"claude":      claude.Driver{},
 		"cli":         cli.Driver{},
 		"envelope":    envelope.Driver{Version: Version},
+		"pi":          pi.Driver{},
 		"rpc":         rpc.Driver{},
 		"serve":       served.Driver{},
 		"stream-json": streamjson.Driver{},

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dragoman/internal/lane/usage"
 	"dragoman/wire/agent"
 	"dragoman/wire/ndjson"
 )
@@ -61,7 +62,7 @@ func readTurn(data []byte, sent sentPrompt) (finished, bool) {
 			f.takeIdle(record)
 		case typeAssistant:
 			texts = append(texts, contentText(record))
-			f.usage = addUsage(f.usage, readTokens(record))
+			f.usage = usage.Add(f.usage, readTokens(record))
 		}
 	}
 	for i := len(texts) - 1; i >= 0; i-- {
@@ -125,31 +126,6 @@ func readTokens(record []byte) *agent.Usage {
 		return nil
 	}
 	return &u
-}
-
-// addUsage adds what is known of two records of one turn.
-func addUsage(a, b *agent.Usage) *agent.Usage {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	add := func(x, y *int64) *int64 {
-		switch {
-		case x == nil:
-			return y
-		case y == nil:
-			return x
-		}
-		sum := *x + *y
-		return &sum
-	}
-	return &agent.Usage{
-		Input: add(a.Input, b.Input), CachedInput: add(a.CachedInput, b.CachedInput),
-		CachedWrite: add(a.CachedWrite, b.CachedWrite), Output: add(a.Output, b.Output),
-		Thought: add(a.Thought, b.Thought), Total: add(a.Total, b.Total),
-	}
 }
 
 func text(value []byte, path ...string) string {

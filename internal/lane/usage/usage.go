@@ -58,3 +58,29 @@ func (r reader) count(names []string) *int64 {
 	}
 	return nil
 }
+
+// Add adds what is known of two parts of one turn; either may be nil.
+func Add(a, b *agent.Usage) *agent.Usage {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return &agent.Usage{
+		Input: add(a.Input, b.Input), CachedInput: add(a.CachedInput, b.CachedInput),
+		CachedWrite: add(a.CachedWrite, b.CachedWrite), Output: add(a.Output, b.Output),
+		Thought: add(a.Thought, b.Thought), Total: add(a.Total, b.Total),
+	}
+}
+
+func add(x, y *int64) *int64 {
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	}
+	sum := *x + *y
+	return &sum
+}

@@ -12,10 +12,13 @@ import (
 	"time"
 
 	"dragoman/internal/edit/buffer"
+	"dragoman/internal/edit/confine"
 	"dragoman/internal/edit/exec"
 	"dragoman/internal/edit/file"
+	"dragoman/internal/edit/watch"
 	facecore "dragoman/internal/face/core"
 	"dragoman/internal/hub"
+	"dragoman/internal/namespace/fs"
 	"dragoman/internal/proc"
 	corerun "dragoman/internal/run"
 	"dragoman/wire/locate"
@@ -45,6 +48,14 @@ type coreBuild struct {
 	// are confined to the roots.
 	files file.System
 	paths *rootPaths
+	// confined are the roots; sink is told by the watcher what changes in them.
+	confined *confine.Roots
+	sink     *fs.Sink
+	watcher  *watch.Watcher
+	// globalIgnore are the user's own files of gitignore rules.
+	globalIgnore []string
+	// fs serves the fs namespace.
+	fs *fs.Space
 	// buffers is the engine of the buffer namespace.
 	buffers *buffer.Set
 	// exec runs programs.
@@ -67,7 +78,9 @@ type coreBuild struct {
 // session and run. A later one may use what earlier ones left in the build.
 func namespaces() []func(*coreBuild) error {
 	return []func(*coreBuild) error{
+		addRoots,
 		addBuffers,
+		addFS,
 		addExec,
 	}
 }

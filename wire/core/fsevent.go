@@ -45,7 +45,7 @@ func (FsReadNext) JSONSchema() op.Schema {
 var FsRead = &op.Op[FsReadParams, FsReadResult]{
 	Name: "fs.read", Since: 1, Effect: op.Read,
 	Doc:    "reads a file as text or, with bytes, as base64; at most 8 MiB a reply.",
-	Errors: fsErrors(op.CodeBinaryFile, op.CodeBadIndex),
+	Errors: fsErrors(op.CodeBinaryFile, op.CodeBadIndex, op.CodeNotText),
 }
 
 // ChangeKind says how a path changed.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"dragoman/wire/op"
 )
@@ -67,11 +68,16 @@ func (r *Roots) placeOnce(path string, l last) (*Place, error) {
 		return nil, err
 	}
 	p := &Place{Real: real, Root: o.path, Name: filepath.Base(rel)}
-	p.Dir, err = handle.OpenRoot(filepath.Dir(rel))
-	if err != nil {
-		return nil, err
+	dir := filepath.Dir(rel)
+	p.Dir, err = handle.OpenRoot(dir)
+	if err == nil {
+		return p, nil
 	}
-	return p, nil
+	if info, statErr := handle.Stat(dir); statErr == nil && !info.IsDir() {
+		// os.Root has an error of its own for that.
+		err = &fs.PathError{Op: "open", Path: path, Err: syscall.ENOTDIR}
+	}
+	return nil, err
 }
 
 // Do follows path and hands the place to f. If what is at the place became a

@@ -33,6 +33,8 @@ type branch struct {
 	// files are the paths of the regular files, nil when they have to be listed
 	// anew.
 	files []string
+	// moves counts what the system told of the branch.
+	moves uint64
 	ready chan struct{}
 }
 

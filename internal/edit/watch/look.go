@@ -71,6 +71,7 @@ func (w *Watcher) reload(b *branch) {
 
 // rescan compares everything in a branch with its manifest.
 func (w *Watcher) rescan(b *branch) {
+	b.moves++
 	there := map[string]*entry{}
 	old := b.rules
 	b.rules = map[string]*ignore.Rules{}

@@ -183,7 +183,9 @@ func (w *Watcher) event(e fsnotify.Event) {
 	if e.Name == "" {
 		return
 	}
-	w.touch(filepath.Clean(e.Name))
+	path := filepath.Clean(e.Name)
+	w.moved(path)
+	w.touch(path)
 }
 
 // touch marks a path as one to look at.
@@ -256,6 +258,7 @@ func (w *Watcher) Expect(ctx context.Context, paths ...string) (end func(origin 
 	return func(origin any) {
 		_ = w.do(w.ctx, func() {
 			for _, p := range paths {
+				w.moved(p)
 				if w.held[p]--; w.held[p] <= 0 {
 					delete(w.held, p)
 				}
@@ -285,6 +288,7 @@ func (w *Watcher) Sync(ctx context.Context, paths ...string) error {
 			}
 		}
 		for _, p := range paths {
+			w.moved(p)
 			w.dirty[p] = true
 		}
 		w.flush()

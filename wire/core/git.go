@@ -48,8 +48,8 @@ type GitCommitInfo struct {
 // GitStatusParams are the parameters of [GitStatus].
 type GitStatusParams struct {
 	GitRoot
-	// Path below which to look.
-	Path string `json:"path,omitzero"`
+	// PathMaybe is below which to look.
+	PathMaybe
 	// Ignored lists what is ignored too.
 	Ignored bool `json:"ignored,omitzero"`
 }
@@ -72,12 +72,12 @@ type GitBranchState struct {
 
 // GitEntry is one path of a status.
 type GitEntry struct {
-	// Path relative to the repository's top.
-	Path string `json:"path"`
-	// PathBytes are the bytes (base64), only where Path isn't exact.
-	PathBytes []byte `json:"pathBytes,omitzero"`
+	// PathOut is relative to the repository's top.
+	PathOut
 	// Orig is the old path of a renamed or copied one.
 	Orig string `json:"orig,omitzero"`
+	// OrigBytes are its bytes (base64), only where Orig isn't exact.
+	OrigBytes []byte `json:"origBytes,omitzero"`
 	// Index is git's letter, "." for unchanged.
 	Index string `json:"index"`
 	// Worktree is git's letter, "." for unchanged.
@@ -106,8 +106,8 @@ var GitStatus = &op.Op[GitStatusParams, GitStatusResult]{
 // GitDiffParams are the parameters of [GitDiff].
 type GitDiffParams struct {
 	GitRoot
-	// Path to compare; all by default.
-	Path string `json:"path,omitzero"`
+	// PathMaybe is what to compare; all by default.
+	PathMaybe
 	// Staged compares the index with HEAD.
 	Staged bool `json:"staged,omitzero"`
 	// From is a rev.
@@ -120,12 +120,12 @@ type GitDiffParams struct {
 
 // GitFileDiff is the difference of one file.
 type GitFileDiff struct {
-	// Path relative to the repository's top.
-	Path string `json:"path"`
-	// PathBytes are the bytes (base64), only where Path isn't exact.
-	PathBytes []byte `json:"pathBytes,omitzero"`
+	// PathOut is relative to the repository's top.
+	PathOut
 	// Orig is the old path of a renamed or copied one.
 	Orig string `json:"orig,omitzero"`
+	// OrigBytes are its bytes (base64), only where Orig isn't exact.
+	OrigBytes []byte `json:"origBytes,omitzero"`
 	// Status is git's letter.
 	Status string `json:"status"`
 	// Binary files have no hunks.
@@ -153,8 +153,8 @@ var GitDiff = &op.Op[GitDiffParams, GitDiffResult]{
 // GitLogParams are the parameters of [GitLog].
 type GitLogParams struct {
 	GitRoot
-	// Path whose history it is.
-	Path string `json:"path,omitzero"`
+	// PathMaybe is whose history it is.
+	PathMaybe
 	// From is a rev: HEAD by default.
 	From string `json:"from,omitzero"`
 	// Max of commits: 100 by default.
@@ -181,8 +181,8 @@ type GitShowParams struct {
 	GitRoot
 	// Rev to show.
 	Rev string `json:"rev"`
-	// Path asks for the content of that file in rev.
-	Path string `json:"path,omitzero"`
+	// PathMaybe asks for the content of that file in rev.
+	PathMaybe
 }
 
 // GitShowResult is the result of [GitShow]: a commit with files, or content.
@@ -207,8 +207,8 @@ var GitShow = &op.Op[GitShowParams, GitShowResult]{
 type GitBlameParams struct {
 	op.Streaming
 	GitRoot
-	// Path of the file.
-	Path string `json:"path"`
+	// PathIn is the file.
+	PathIn
 	// Range of lines.
 	Range *Range `json:"range,omitzero"`
 }
@@ -223,8 +223,8 @@ type GitBlameSpan struct {
 	OID string `json:"oid"`
 	// OrigLine is the first line in that commit, from 0.
 	OrigLine int `json:"origLine"`
-	// Path in that commit.
-	Path string `json:"path"`
+	// PathOut is the path in that commit.
+	PathOut
 }
 
 // GitBlameResult is the result of [GitBlame].
@@ -238,13 +238,13 @@ type GitBlameResult struct {
 // GitBlame tells where lines come from.
 var GitBlame = &op.Op[GitBlameParams, GitBlameResult]{
 	Name: "git.blame", Since: 1, Effect: op.Read, Streaming: true,
-	Doc: "tells which commit each line comes from.", Errors: gitErrors(),
+	Doc: "tells which commit each line comes from.", Errors: gitErrors(op.CodeBadIndex),
 }
 
 // GitHunkRef names a hunk of a difference.
 type GitHunkRef struct {
-	// Path of the file.
-	Path string `json:"path"`
+	// PathIn is the file.
+	PathIn
 	// DiffHash is that of git.diff.
 	DiffHash string `json:"diffHash"`
 	// Index of the hunk, from 0.

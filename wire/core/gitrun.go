@@ -144,8 +144,8 @@ var GitStash = &op.Op[GitStashParams, GitStashResult]{
 
 // GitWorktree is one worktree.
 type GitWorktree struct {
-	// Path of the folder.
-	Path string `json:"path"`
+	// PathOut is the folder.
+	PathOut
 	// OID of its commit.
 	OID string `json:"oid"`
 	// Branch that is checked out.
@@ -195,8 +195,8 @@ type GitCloneParams struct {
 	op.Streaming
 	// URL of the repository.
 	URL string `json:"url"`
-	// Path of the new folder.
-	Path string `json:"path"`
+	// PathIn is the new folder.
+	PathIn
 	// Depth of the history.
 	Depth *int `json:"depth,omitzero"`
 	GitRoot

@@ -116,6 +116,7 @@ func (c *conn) retryStart(record acp.Object) {
 func (c *conn) retryEnd(record acp.Object) {
 	c.running().retrying = false
 	if record.True("success") {
+		c.session.Raw(c.session.Current(), record)
 		return
 	}
 	c.notice("warning", "agent_retry_ended", "the agent doesn't try again: "+record.Str("finalError"), record)

@@ -66,9 +66,6 @@ func TestOpenRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.write("bin", "a\x00")
 	w.write("bad", "\xff")
-	if err := syscall.Mkfifo(w.path("fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	big, err := os.Create(w.path("big"))
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +80,6 @@ func TestOpenRefusals(t *testing.T) {
 		{OpenParams{Path: "bin"}, BinaryFile},
 		{OpenParams{Path: "bad", Encoding: "utf-8"}, NotText},
 		{OpenParams{Path: "bad", Encoding: "klingon"}, BadRequest},
-		{OpenParams{Path: "fifo"}, Unsupported},
 		{OpenParams{Path: "."}, Unsupported},
 		{OpenParams{Path: "big"}, TooLarge},
 	}

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,6 +29,11 @@ type fake struct {
 	// script answers prompts that aren't lanetest's: each line goes out as it
 	// stands.
 	script func(text string) []string
+	// late is how long it takes until a prompt's turn begins. Before that,
+	// interrupts are lost.
+	late time.Duration
+	// ignore is how many interrupts it doesn't hear.
+	ignore int
 	// refuse are control requests that it refuses, by subtype.
 	refuse map[string]string
 
@@ -45,6 +52,10 @@ func (f *fake) run(ctx context.Context, p lanetest.Stdio) lane.ExitStatus {
 		_, _ = io.Copy(io.Discard, p.In)
 		return lane.ExitStatus{}
 	case lanetest.OpenCrash:
+		if slices.Contains(p.Args, "--resume") {
+			fmt.Fprintln(p.Err, "No conversation found with session ID: x")
+			return lane.ExitStatus{Code: 1}
+		}
 		fmt.Fprintln(p.Err, lanetest.LastWords)
 		return lane.ExitStatus{Code: lanetest.CrashCode}
 	}
@@ -88,6 +99,13 @@ func (f *fake) take(o acp.Object) bool {
 		f.mu.Unlock()
 	case typeUser:
 		blocks, _ := o.Object("message").List("content")
+		if f.late > 0 {
+			f.work.Go(func() {
+				time.Sleep(f.late)
+				f.prompt(acp.AsObject(blocks[0]).Str("text"))
+			})
+			return false
+		}
 		return f.prompt(acp.AsObject(blocks[0]).Str("text"))
 	}
 	return false
@@ -128,7 +146,8 @@ func (f *fake) controlled(o acp.Object) {
 
 func (f *fake) interrupted() {
 	f.mu.Lock()
-	running := f.running && !f.deaf
+	running := f.running && !f.deaf && f.ignore == 0
+	f.ignore = max(0, f.ignore-1)
 	if running {
 		f.running = false
 		f.endQuestion(nil)

@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,6 +16,9 @@ import (
 // agent that is slower, or knows no initialize, is prompted without them;
 // they are told when they come (docs/decisions/080).
 const greetingWait = 5 * time.Second
+
+// unknownSession is what Claude Code says of an id that it doesn't have.
+const unknownSession = "No conversation found"
 
 // A clockError says which clock ran out.
 type clockError struct {
@@ -51,7 +55,10 @@ func (c *conn) opening(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := err.(*agent.Error); ok {
+	if e, ok := err.(*agent.Error); ok {
+		if c.l.Resume != "" && strings.Contains(e.Detail, unknownSession) {
+			return agent.Fail(agent.CodeSessionOpenFailed, agent.StageResume, e.Detail)
+		}
 		return err
 	}
 	return agent.Fail(agent.CodeProtocolFailed, agent.StageOpen, err.Error())

@@ -23,6 +23,13 @@ func TestOpenCrash(t *testing.T) {
 	})
 }
 
+func TestUnknownSession(t *testing.T) {
+	_, err := try(t, &fake{opening: lanetest.OpenCrash}, "", agent.Options{}, "gone")
+	if e := wantCode(t, err, agent.CodeSessionOpenFailed, agent.StageResume); e.Retryable {
+		t.Error("it will be unknown the next time, too")
+	}
+}
+
 // An agent that answers no initialize can be prompted all the same, but an
 // option that it doesn't confirm fails the open.
 func TestSilent(t *testing.T) {

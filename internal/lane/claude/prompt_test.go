@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"dragoman/internal/lane"
 	"dragoman/internal/lane/lanetest"
@@ -194,5 +196,36 @@ func TestCloseInterrupts(t *testing.T) {
 	}
 	if got := tb.fake.controls(); !slices.Contains(got, controlInterrupt) {
 		t.Errorf("control requests %v", got)
+	}
+}
+
+// TestLostInterrupt: one that comes too early or isn't heard is repeated, as
+// soon as the turn begins or after a while.
+func TestLostInterrupt(t *testing.T) {
+	tests := []struct {
+		name string
+		fake *fake
+		took time.Duration
+	}{
+		{"too early", &fake{late: time.Second}, time.Second},
+		{"not heard", &fake{ignore: 1}, interruptAgain},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tb := open(t, tt.fake, "", agent.Options{})
+				cancel := make(chan struct{})
+				began := time.Now()
+				time.AfterFunc(time.Millisecond, func() { close(cancel) })
+				out, err := tb.conn.Prompt(tb.ctx, lane.Turn{Number: 1, Text: lanetest.Hang, Cancel: cancel})
+				if err != nil || out.StopReason != agent.StopCancelled || out.Suspect != "" {
+					t.Errorf("%+v, %v", out, err)
+				}
+				if took := time.Since(began).Round(10 * time.Millisecond); took != tt.took {
+					t.Errorf("it took %v, want %v", took, tt.took)
+				}
+				tb.close()
+			})
+		})
 	}
 }

@@ -29,6 +29,9 @@ func (c *conn) system(record acp.Object) {
 // started takes init, which each turn repeats. Its session id may not be the
 // one to resume by: the result's is. It is told when it says something new.
 func (c *conn) started(record acp.Object) {
+	if c.current().interrupted.Load() {
+		c.interrupt() // the first came before the turn had begun, and is lost
+	}
 	mode := record.Str("permissionMode")
 	c.mu.Lock()
 	changed := mode != "" && mode != c.state.mode || c.version != record.Str("claude_code_version")

@@ -28,7 +28,7 @@ func addBuffers(b *coreBuild) error {
 	logs := recovery.Open(dir)
 	b.atEnd = append(b.atEnd, func(context.Context) error { return logs.Close() })
 	b.buffers = buffer.New(buffer.Options{Files: b.files, Recovery: logs, Observer: b.sink.Observing(space.Observe(b.hub))})
-	s := space.New(space.Options{Set: b.buffers, Paths: b.paths})
+	s := space.New(space.Options{Set: b.buffers, Paths: b.paths, Heads: heads{b}})
 	s.Bind(b.mux)
 	b.unsaved = append(b.unsaved, s.Unsaved)
 	b.detached = append(b.detached, s.Detached)

@@ -15,6 +15,7 @@ import (
 	"dragoman/internal/edit/confine"
 	"dragoman/internal/edit/exec"
 	"dragoman/internal/edit/file"
+	"dragoman/internal/edit/git"
 	"dragoman/internal/edit/watch"
 	facecore "dragoman/internal/face/core"
 	"dragoman/internal/hub"
@@ -58,8 +59,9 @@ type coreBuild struct {
 	fs *fs.Space
 	// buffers is the engine of the buffer namespace.
 	buffers *buffer.Set
-	// exec runs programs.
+	// exec runs programs, git asks git.
 	exec *exec.Space
+	git  *git.Space
 	// unsaved lists buffers with unsaved text, of all namespaces that have any.
 	unsaved []func() []string
 	// detached is called with the id of a client that is gone.
@@ -81,7 +83,9 @@ func namespaces() []func(*coreBuild) error {
 		addRoots,
 		addBuffers,
 		addFS,
+		addProject,
 		addExec,
+		addGit,
 	}
 }
 

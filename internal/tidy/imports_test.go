@@ -50,7 +50,7 @@ var table = []row{
 	{"internal/edit/match", []string{"internal/edit/text"}, "search knows no protocol"},
 	{"internal/edit/diff", []string{"internal/edit/text"}, "comparing knows no protocol"},
 	{"internal/edit/buffer", []string{"internal/edit/...", "internal/redact"}, "the buffer engine knows no protocol"},
-	{"internal/edit/git", []string{"internal/edit/...", "internal/lane", "internal/proc", "internal/env", "wire/op", "wire/core"}, "a namespace knows no transport"},
+	{"internal/edit/git", []string{"internal/edit/...", "internal/lane", "internal/proc", "internal/redact", "wire/op", "wire/core"}, "a namespace knows no transport"},
 	{"internal/edit/exec", []string{"internal/edit/...", "internal/lane/...", "internal/proc", "internal/env", "internal/redact", "wire/op", "wire/core", "wire/agent"}, "a namespace knows no transport"},
 	{"internal/edit/...", []string{"internal/edit/...", "internal/redact", "wire/op", "wire/core"}, "a namespace knows no transport"},
 	{"internal/journal", []string{"internal/redact"}, "records outlive protocol levels"},

@@ -2,7 +2,6 @@ package git
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"dragoman/wire/core"
@@ -128,8 +127,8 @@ func (s *Space) giveUp(ctx context.Context, r *repo, paths []string, origin core
 			}
 		}
 	}
-	if identity(filepath.Join(r.dir, "index.lock")).there {
-		return op.Busy(op.BusyIndexLock, "another process holds the index of %s", r.top)
+	if err := r.locked(); err != nil {
+		return err
 	}
 	for _, path := range away {
 		abs := strings.TrimSuffix(r.abs(path), "/")

@@ -26,9 +26,13 @@ func refusal(stderr, stdout string) error {
 	return gitRefused(said)
 }
 
+// errSilent is the refusal of a git that says nothing, as stash does when it
+// meets a lock.
+var errSilent = op.Conflict(op.ConflictGitRefused, "git refused without a word")
+
 func gitRefused(said string) *op.Error {
 	if said == "" {
-		said = "git refused without a word"
+		return errSilent
 	}
 	return op.Conflict(op.ConflictGitRefused, "%s", said)
 }

@@ -183,7 +183,18 @@ func (s *Space) change(ctx context.Context, r *repo, f func() error) error {
 	defer func() { <-r.turn }()
 	err := f()
 	s.monitor.check()
+	if errors.Is(err, errSilent) {
+		return errors.Join(r.locked(), err)
+	}
 	return err
+}
+
+// locked is busy while somebody holds the index.
+func (r *repo) locked() error {
+	if !identity(filepath.Join(r.dir, "index.lock")).there {
+		return nil
+	}
+	return op.Busy(op.BusyIndexLock, "another process holds the index of %s", r.top)
 }
 
 // exists reports whether something is at a path of the repository.

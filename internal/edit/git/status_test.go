@@ -293,7 +293,7 @@ func TestChangedIsTold(t *testing.T) {
 
 func TestManyUntracked(t *testing.T) {
 	p := newPlace(t)
-	const many = 3000
+	const many = 1000
 	for i := range many {
 		p.write(fmt.Sprintf("d%d/f%d", i%10, i), "")
 	}

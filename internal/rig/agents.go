@@ -82,7 +82,7 @@ func (p place) write(name string, v any) error {
 }
 
 // agents are the rows of the matrix; each family has a list of its own.
-var agents = slices.Concat(firstAgents, claudeAgents, qwenAgents, piAgents)
+var agents = slices.Concat(firstAgents, claudeAgents, qwenAgents, piAgents, openCodeAgents, codexAgents)
 
 var firstAgents = []agent{
 	{

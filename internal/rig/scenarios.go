@@ -30,6 +30,7 @@ var scenarios = []scenario{
 	{"eof", endOfInput},
 	{"resume", resumed},
 	{"eof mid-turn", endMidTurn},
+	{"run verb", runVerb},
 }
 
 const turnLimit = 90 * time.Second
@@ -50,10 +51,14 @@ type runner struct {
 	resume  bool // the agent said that it can
 }
 
+// env is what a sidecar and its agents get: nothing of this machine's.
+func (r *runner) env() []string {
+	return []string{"PATH=" + filepath.Dir(r.place.node()) + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + r.place.home, "LANG=C.UTF-8", "TMPDIR=" + os.TempDir()}
+}
+
 func (r *runner) open(ctx context.Context, resume string) error {
 	if r.host == nil {
-		env := []string{"PATH=" + filepath.Dir(r.place.node()) + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + r.place.home, "LANG=C.UTF-8", "TMPDIR=" + os.TempDir()}
-		h, err := startHost(r.o, env)
+		h, err := startHost(r.o, r.env())
 		if err != nil {
 			return err
 		}

@@ -205,10 +205,11 @@ func (c *conn) part(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	if c.thread == "" || c.server.alone(c) || c.server.gone() {
+	thread := c.Info().NativeID
+	if thread == "" || c.server.alone(c) || c.server.gone() {
 		return
 	}
-	params := threadParams(c.thread)
+	params := threadParams(thread)
 	for _, method := range []string{"thread/backgroundTerminals/clean", "thread/unsubscribe"} {
 		if _, err := c.server.peer.Call(ctx, method, params); err != nil {
 			c.server.log.Debug("leaving the agent", "method", method, "error", err)

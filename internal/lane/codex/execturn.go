@@ -85,11 +85,22 @@ func (c *execConn) run(ctx context.Context, lt lane.Turn) (agent.Outcome, error)
 	ending := lane.Ending(ctx, process)
 	close(read)
 	work.Wait()
-	if err := process.End(context.WithoutCancel(ctx)); err != nil {
+	if err := sweep(context.WithoutCancel(ctx), process); err != nil {
 		c.left = process
 		c.log.Error("agent not ended after its turn", "error", err)
 	}
 	return t.settled(ctx, process, ending)
+}
+
+// sweep ends what a turn has left. Of a process that has exited itself only
+// helpers are there, which need no time to part.
+func sweep(ctx context.Context, p lane.Process) error {
+	select {
+	case <-p.Exited():
+		return p.Kill(ctx)
+	default:
+		return p.End(ctx)
+	}
 }
 
 // watch interrupts the process at a cancel, and ends it at a close.

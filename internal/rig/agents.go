@@ -29,6 +29,9 @@ type agent struct {
 	// native names the member of the agent's own messages that holds its
 	// session id, where the id isn't known at open.
 	native string
+	// newMinute: its session files are named by the minute of the start, and a
+	// load within the same one overwrites what it should read. The rig waits.
+	newMinute bool
 	// suffix goes to each prompt that wants a tool.
 	suffix string
 	// cant names scenarios that this agent has no way to do, with the reason.
@@ -109,9 +112,10 @@ var firstAgents = []agent{
 		},
 	},
 	{
-		name:     "gemini",
-		packages: []packageSet{node22, {"gemini", []string{"@google/gemini-cli@0.61.0"}}},
-		prepare:  geminiHome,
+		name:      "gemini",
+		packages:  []packageSet{node22, {"gemini", []string{"@google/gemini-cli@0.61.0"}}},
+		prepare:   geminiHome,
+		newMinute: true,
 		spec: func(p place) object {
 			return object{"id": "gemini", "lane": "acp", "command": command(geminiEnv(p), p.node(), p.bin("gemini", "node_modules", "@google", "gemini-cli", "bundle", "gemini.js"), "--acp")}
 		},

@@ -267,6 +267,11 @@ func resumed(ctx context.Context, r *runner) error {
 	if r.native == "" {
 		return errors.New("no native session id to resume")
 	}
+	if minute := time.Now().Minute(); r.agent.newMinute {
+		if err := waitFor(ctx, func() bool { return time.Now().Minute() != minute }); err != nil {
+			return err
+		}
+	}
 	if err := r.open(ctx, r.native); err != nil {
 		return err
 	}

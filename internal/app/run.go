@@ -180,6 +180,9 @@ func (r *runner) turn(ctx context.Context, set *preset.Set, sup *supervisor, id,
 		defer cancel()
 		err = errors.Join(err, s.Close(limited))
 	}()
+	if v := s.Info().AgentVersion; set.Get(id).Outside(v) {
+		r.host.Event(ctx, untried(v, set.Get(id).Checked))
+	}
 	turn, err := s.Submit(session.Prompt{Text: prompt})
 	if err != nil {
 		return out, err
@@ -192,6 +195,13 @@ func (r *runner) turn(ctx context.Context, set *preset.Set, sup *supervisor, id,
 		<-turn.Done()
 	}
 	return turn.Result()
+}
+
+// untried warns of a version that nobody has run with us (lanes.md §12).
+func untried(version, checked string) *agent.Event {
+	return &agent.Event{Kind: agent.KindNotice, Time: time.Now(), Notice: &agent.Notice{
+		Level: "warning", Code: "version_unchecked", Text: fmt.Sprintf("the agent's version %s is outside %s, which was tried", version, checked),
+	}}
 }
 
 // options are the selectors that were given, blank ones too.

@@ -70,9 +70,7 @@ func (s *Set) Status(ctx context.Context, id string, l Lookup) *Status {
 	if l.Ask != nil && !p.Find.Self {
 		st.Version = p.version(ctx, l, s.find(p, "", l.path()))
 	}
-	if r, err := parseRange(p.Checked); err == nil && st.Version != "" && p.Checked != "" {
-		st.Unchecked = !r.holds(st.Version)
-	}
+	st.Unchecked = p.Outside(st.Version)
 	switch {
 	case st.SignedIn == "no" && p.Auth.Hint != "":
 		st.Advice = p.Auth.Hint

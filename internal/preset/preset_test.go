@@ -185,6 +185,18 @@ func TestRange(t *testing.T) {
 	}
 }
 
+func TestOutside(t *testing.T) {
+	p := &Preset{Checked: ">=1.0.0 <2.0.0"}
+	for version, want := range map[string]bool{"1.5.0": false, "2.0.0": true, "0.9": true, "": false, "dev": false, "tool 3.1.0": true} {
+		if got := p.Outside(version); got != want {
+			t.Errorf("%q outside: %v, want %v", version, got, want)
+		}
+	}
+	if (&Preset{}).Outside("9.9.9") {
+		t.Error("an agent that nobody ran has no outside")
+	}
+}
+
 func TestRelativePathEntriesNeverCount(t *testing.T) {
 	dir := t.TempDir()
 	program(t, dir, "pi")

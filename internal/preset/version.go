@@ -31,6 +31,14 @@ func parseRange(s string) (versionRange, error) {
 	return r, nil
 }
 
+// Outside reports whether version is known and lies outside of what was
+// tried. Agents may put a word before the number.
+func (p *Preset) Outside(version string) bool {
+	version = version[strings.LastIndexByte(strings.TrimSpace(version), ' ')+1:]
+	r, err := parseRange(p.Checked)
+	return err == nil && p.Checked != "" && semver.IsValid("v"+version) && !r.holds(version)
+}
+
 func (r versionRange) holds(version string) bool {
 	v := "v" + version
 	if !semver.IsValid(v) {

@@ -23,6 +23,10 @@ func (h *Hub) Bulk(owner, run string, m op.Message, at op.Mark) {
 		if id != owner && !c.filter.Load().Names(m.Event) && !c.watches(run) {
 			continue
 		}
+		key := skipKey{run, at.Stream}
+		if c.misses(key, m.Event, at.Next) {
+			continue
+		}
 		u := c.unit
 		params := m.Params
 		if m.ByUnit == nil {
@@ -38,7 +42,7 @@ func (h *Hub) Bulk(owner, run string, m op.Message, at op.Mark) {
 			}
 			lines[u] = appendEvent(nil, m.Event, 0, raw)
 		}
-		c.bulk(skipKey{run, at.Stream}, m.Event, lines[u], at.Next, h.head.seq)
+		c.bulk(key, m.Event, lines[u], at.Next, h.head.seq)
 	}
 }
 
@@ -56,6 +60,18 @@ func (c *Client) Watch(run string) {
 		c.watched = map[string]bool{}
 	}
 	c.watched[run] = true
+}
+
+// misses notes a bulk event that a client misses since it is behind already
+// and hasn't caught up: such an event isn't even encoded.
+func (c *Client) misses(key skipKey, event string, next int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, behind := c.skipped[key]; !behind || c.bulkSize <= c.hub.opts.BulkBytes/2 {
+		return false
+	}
+	c.skipped[key] = skip{event: event, next: next}
+	return true
 }
 
 // bulk enqueues a bulk line, or remembers that it was skipped.

@@ -7,9 +7,12 @@ var (
 	piACPSet = packageSet{"pi-acp", []string{"pi-acp@0.0.34"}}
 )
 
-// cantAskPiACP is what pi-acp leaves out: it starts pi by itself, without an
-// extension that would ask.
-const cantAskPiACP = "pi-acp starts pi without a permission extension: nobody is asked"
+// What pi-acp leaves out: it starts pi by itself, without an extension that
+// would ask, and tells of no error.
+const (
+	cantAskPiACP   = "pi-acp starts pi without a permission extension: nobody is asked"
+	cantErrorPiACP = "pi-acp answers an error of the model's with end_turn and says nothing of it"
+)
 
 // piAgents are pi's own RPC mode, and the ACP adapter around it.
 var piAgents = []agent{
@@ -25,7 +28,7 @@ var piAgents = []agent{
 		name:     "pi-acp",
 		packages: []packageSet{node22, piSet, piACPSet},
 		prepare:  piHome,
-		cant:     map[string]string{"tool allowed": cantAskPiACP, "tool rejected": cantAskPiACP},
+		cant:     map[string]string{"tool allowed": cantAskPiACP, "tool rejected": cantAskPiACP, "model error": cantErrorPiACP},
 		spec: func(p place) object {
 			set := piEnv()
 			set["PATH"] = p.bin("pi", "node_modules", ".bin") + ":" + filepath.Dir(p.node()) + ":/usr/local/bin:/usr/bin:/bin"

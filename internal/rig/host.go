@@ -200,6 +200,17 @@ func (h *host) until(ctx context.Context, fits func(object) bool) error {
 	}
 }
 
+// wordsWait bounds how long [host.speaks] waits.
+const wordsWait = 5 * time.Second
+
+// speaks waits until the agent says something, where it does so at all: an
+// adapter that was just prompted may lose a cancel.
+func (h *host) speaks(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, wordsWait)
+	defer cancel()
+	_ = h.until(ctx, func(e object) bool { return e["kind"] == "message-chunk" })
+}
+
 // end closes stdin and waits for the sidecar's exit.
 func (h *host) end(limit time.Duration) error {
 	h.in.Close()

@@ -210,6 +210,7 @@ func cancelTurn(ctx context.Context, r *runner) error {
 	if err := r.host.until(ctx, func(e object) bool { return true }); err != nil {
 		return err
 	}
+	r.host.speaks(ctx)
 	if _, err := r.host.call(ctx, "session/cancel", object{"sessionId": r.session}); err != nil {
 		return err
 	}

@@ -67,6 +67,9 @@ type Lacks struct {
 	CrashError bool
 	// ReusableProcess: one process a turn.
 	ReusableProcess bool
+	// LongClocks: the cases run in real time, where those that wait for a
+	// clock of 10 s and more take too long.
+	LongClocks bool
 }
 
 // A Harness says how to test one lane.
@@ -88,7 +91,7 @@ type Harness struct {
 	// ClosedTurn says whether a turn that a close ends is an outcome
 	// (`cancelled`) instead of agent_session_closed.
 	ClosedTurnIsOutcome bool
-	// RealTime runs the cases outside of a synctest bubble.
+	// RealTime runs the cases outside of a synctest bubble, in parallel.
 	RealTime bool
 }
 
@@ -105,6 +108,7 @@ const patience = 60 * time.Second
 func (h *Harness) run(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) {
 		if h.RealTime {
+			t.Parallel()
 			f(t)
 			return
 		}

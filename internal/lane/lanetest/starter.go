@@ -182,8 +182,11 @@ func (p *Process) Interruptions() int {
 	return p.interruptions
 }
 
-// End closes stdin, waits, and kills.
+// End closes stdin, waits, and kills; at once where there is no stdin to close.
 func (p *Process) End(ctx context.Context) error {
+	if p.Stdin() == nil {
+		return p.Kill(ctx)
+	}
 	p.in.Close()
 	timer := time.NewTimer(endGrace)
 	defer timer.Stop()

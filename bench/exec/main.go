@@ -63,8 +63,8 @@ func measure(size int64, n int) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%d: cat to a pipe %v, cat through a pipe to a file %v, ours %v, peak %d MiB\n",
-			i+1, p.Wall, s.Wall, u.Wall, u.RSS>>20)
+		fmt.Printf("%d: cat to a pipe %v (CPU %v), cat through a pipe to a file %v (CPU %v), ours %v (CPU %v), peak %d MiB\n",
+			i+1, p.Wall, p.CPU, s.Wall, s.CPU, u.Wall, u.CPU, u.RSS>>20)
 		piped, stored, core = append(piped, p.Wall), append(stored, s.Wall), append(core, u.Wall)
 		peak = max(peak, u.RSS)
 	}

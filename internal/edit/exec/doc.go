@@ -10,8 +10,8 @@
 //
 // # Concurrency
 //
-// A [Space] may be used from any goroutine. Each run has one goroutine a
-// stream and one for its input, which end before the run does; Close ends
+// A [Space] may be used from any goroutine. Each run has two goroutines
+// a stream and one for its input, which end before the run does; Close ends
 // the one that removes old logs.
 package exec
 

@@ -13,7 +13,7 @@ import (
 )
 
 // readSize is how much output is read at a time, in bytes.
-const readSize = 64 << 10
+const readSize = 256 << 10
 
 // A stream is one stream of a process's output.
 type stream struct {
@@ -44,21 +44,24 @@ func (st *stream) ended() bool {
 	}
 }
 
-// carry starts a goroutine for each stream.
+// carry starts the goroutines of each stream: one reads, one tells.
 func (x *process) carry(work *sync.WaitGroup, r op.Run, child *proc.Process) {
 	sources := []io.Reader{child.Stdout(), child.Stderr()}
 	left := new(atomic.Int64)
 	left.Store(MaxLogBytes)
 	for i, st := range x.streams {
+		told := newTeller(r, st.name)
+		work.Go(told.serve)
 		work.Go(func() {
 			defer close(st.done)
-			x.pump(r, st, sources[i], left)
+			defer told.end()
+			x.pump(told, st, sources[i], left)
 		})
 	}
 }
 
 // pump reads a stream to its end, writes it into the log and tells it.
-func (x *process) pump(r op.Run, st *stream, src io.Reader, left *atomic.Int64) {
+func (x *process) pump(to *teller, st *stream, src io.Reader, left *atomic.Int64) {
 	buf := make([]byte, readSize+utf8.UTFMax)
 	held := 0 // the start of a character whose rest hasn't come
 	for {
@@ -69,7 +72,7 @@ func (x *process) pump(r op.Run, st *stream, src io.Reader, left *atomic.Int64) 
 			whole -= partial(buf[:whole])
 		}
 		at := st.total.Add(int64(n)) - int64(held+n)
-		x.tell(r, st, buf[:whole], at)
+		x.tell(to, buf[:whole], at)
 		held = copy(buf, buf[whole:held+n])
 		if err != nil {
 			return
@@ -96,8 +99,9 @@ func (x *process) keep(st *stream, b []byte, left *atomic.Int64) {
 	}
 }
 
-// tell sends output that starts at offset at of its stream.
-func (x *process) tell(r op.Run, st *stream, b []byte, at int64) {
+// tell hands output that starts at offset at of its stream to the teller, as
+// far as the run's ceiling goes.
+func (x *process) tell(to *teller, b []byte, at int64) {
 	if len(b) == 0 {
 		return
 	}
@@ -109,9 +113,7 @@ func (x *process) tell(r op.Run, st *stream, b []byte, at int64) {
 			return
 		}
 	}
-	p := core.ExecOutputParams{Run: x.run, Stream: st.name, Offset: &at}
-	p.Text, p.Base64 = content(b)
-	r.Bulk(core.ExecOutput.With(p), op.Mark{Stream: string(st.name), Next: at + int64(len(b))})
+	to.push(b, at)
 }
 
 // content is text, or bytes for what isn't UTF-8.

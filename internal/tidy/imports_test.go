@@ -53,7 +53,7 @@ var table = []row{
 	{"internal/edit/git", []string{"internal/edit/...", "internal/lane", "internal/proc", "internal/redact", "wire/op", "wire/core"}, "a namespace knows no transport"},
 	{"internal/edit/exec", []string{"internal/edit/...", "internal/lane/...", "internal/proc", "internal/env", "internal/redact", "wire/op", "wire/core", "wire/agent"}, "a namespace knows no transport"},
 	{"internal/edit/...", []string{"internal/edit/...", "internal/redact", "wire/op", "wire/core"}, "a namespace knows no transport"},
-	{"internal/journal", []string{"internal/redact"}, "records outlive protocol levels"},
+	{"internal/journal", []string{"internal/redact", "wire/ndjson"}, "records are lines and outlive protocol levels"},
 	{"internal/permit", []string{"wire/agent"}, "rules know no session"},
 	{"internal/preset", []string{"wire/agent"}, "known agents are data"},
 	{"internal/testmodel", nil, "a provider's stand-in knows nothing of us"},

@@ -118,7 +118,11 @@ type doctor struct {
 	loginPath string
 }
 
+// lookup asks programs for their versions unless there is no supervisor.
 func (d *doctor) lookup() preset.Lookup {
+	if d.sup == nil {
+		return preset.Lookup{Environ: d.e.Environ, ExtraPath: d.loginPath}
+	}
 	return preset.Lookup{Environ: d.e.Environ, ExtraPath: d.loginPath, Ask: func(ctx context.Context, program string, args []string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, versionLimit)
 		defer cancel()

@@ -19,6 +19,7 @@ import (
 	"dragoman/internal/edit/watch"
 	facecore "dragoman/internal/face/core"
 	"dragoman/internal/hub"
+	"dragoman/internal/namespace/agents"
 	"dragoman/internal/namespace/fs"
 	"dragoman/internal/proc"
 	corerun "dragoman/internal/run"
@@ -62,6 +63,8 @@ type coreBuild struct {
 	// exec runs programs, git asks git.
 	exec *exec.Space
 	git  *git.Space
+	// agents serves the agent namespace.
+	agents *agents.Space
 	// unsaved lists buffers with unsaved text, of all namespaces that have any.
 	unsaved []func() []string
 	// detached is called with the id of a client that is gone.
@@ -86,6 +89,7 @@ func namespaces() []func(*coreBuild) error {
 		addProject,
 		addExec,
 		addGit,
+		addAgents,
 	}
 }
 

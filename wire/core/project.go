@@ -28,7 +28,7 @@ var ProjectOpen = &op.Op[ProjectOpenParams, ProjectRoot]{
 // ProjectClose takes a root away.
 var ProjectClose = &op.Op[RootParams, None]{
 	Name: "project.close", Since: 1, Effect: op.Admin, Doc: "takes a folder from the roots.",
-	Errors: []op.Code{op.CodeNotFound, op.CodeBusy, op.CodeConflict}, Events: []string{"project.closed"},
+	Errors: []op.Code{op.CodeNotFound, op.CodeUnsupported, op.CodeConflict}, Events: []string{"project.closed"},
 }
 
 // ProjectGetResult is the result of [ProjectGet].

@@ -184,7 +184,10 @@ func (w *writing) toDisk() (core.FsWriteResult, error) {
 			return core.FsWriteResult{}, err
 		}
 	}
-	if err := w.s.put(w.path, w.there, content, w.expected); err != nil {
+	if err := w.s.put(w.path, w.there, w.expected, func(out io.Writer) error {
+		_, err := out.Write(content)
+		return err
+	}); err != nil {
 		return core.FsWriteResult{}, err
 	}
 	return core.FsWriteResult{
@@ -197,9 +200,27 @@ func hashBytes(b []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// Rewrite writes a file anew for another namespace, atomically and only over
+// the bytes with that hash: else exists.
+func (s *Space) Rewrite(ctx context.Context, path, hash string, o core.Origin, write func(io.Writer) error) error {
+	st, err := s.files.Stat(path)
+	if err != nil {
+		return wireError(err, path)
+	}
+	if st.NotWritable {
+		return wireError(iofs.ErrPermission, path)
+	}
+	tell, err := s.Watcher.Expect(ctx, path)
+	if err != nil {
+		return wireError(err, path)
+	}
+	defer tell(o)
+	return wireError(s.put(path, &st, hash, write), path)
+}
+
 // put writes a whole file atomically: over there, which has to hold the bytes
 // with the hash still, or a new one.
-func (s *Space) put(path string, there *file.Stat, content []byte, hash string) error {
+func (s *Space) put(path string, there *file.Stat, hash string, write func(io.Writer) error) error {
 	var r file.Replacement
 	var err error
 	if there == nil {
@@ -211,17 +232,14 @@ func (s *Space) put(path string, there *file.Stat, content []byte, hash string) 
 		if there.NotWritable {
 			return iofs.ErrPermission
 		}
-		_, err = s.files.Overwrite(path, func(w io.Writer) error {
-			_, err := w.Write(content)
-			return err
-		})
+		_, err = s.files.Overwrite(path, write)
 		return err
 	}
 	if err != nil {
 		return err
 	}
 	defer r.Discard()
-	if _, err := r.Write(content); err != nil {
+	if err := write(r); err != nil {
 		return err
 	}
 	if err := r.Swap(); err != nil {

@@ -5,21 +5,15 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 	"sync"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"dragoman/client"
 	"dragoman/envelope/agent"
-	"dragoman/internal/env"
 	facecore "dragoman/internal/face/core"
 	"dragoman/internal/face/envelope"
-	"dragoman/internal/preset"
 	"dragoman/internal/proc"
-	"dragoman/internal/solo"
 	"dragoman/wire/core"
 	"dragoman/wire/op"
 )
@@ -111,37 +105,12 @@ type privateCore struct {
 }
 
 func newPrivateCore(ctx context.Context, e *Env, root string) (*privateCore, error) {
-	set, err := e.loadPresets()
-	if err != nil {
-		return nil, err
-	}
 	// The core outlives ctx, so that sessions can be closed in order.
 	b, err := buildCore(context.WithoutCancel(ctx), e, []string{root}, "", newLog(io.Discard))
 	if err != nil {
 		return nil, err
 	}
-	if _, have := b.mux.Lookup(core.AgentOpen.Name); !have {
-		b.addSolo(set)
-	}
 	return &privateCore{build: b}, nil
-}
-
-// addSolo binds agent sessions without a journal.
-func (b *coreBuild) addSolo(set *preset.Set) {
-	r := &runner{e: b.env}
-	agents := solo.Bind(b.mux, solo.Config{
-		Opener: newOpener(b.env, set, b.sup, openerOptions{trust: env.Untrusted, log: b.log}),
-		Root:   b.roots[0], Events: b.events,
-		Agents: func(ctx context.Context) []core.AgentListed { return listedAgents(ctx, b.env, set) },
-		Spec: func(ctx context.Context, id string) (spec []byte, extra []string, ok bool) {
-			if set.Get(id) == nil {
-				return nil, nil, false
-			}
-			spec, extra = r.spec(ctx, set, b.sup, id)
-			return spec, extra, true
-		},
-	})
-	b.atEnd = append(b.atEnd, agents.Close)
 }
 
 // dial connects the one client.
@@ -160,25 +129,4 @@ func (p *privateCore) close() error {
 	err := p.build.close()
 	p.work.Wait()
 	return err
-}
-
-// listedAgents are the known agents as agent.list tells them.
-func listedAgents(ctx context.Context, e *Env, set *preset.Set) []core.AgentListed {
-	list := []core.AgentListed{}
-	for _, id := range set.IDs() {
-		st := set.Status(ctx, id, preset.Lookup{Environ: e.Environ})
-		list = append(list, core.AgentListed{
-			ID: id, Name: st.Name, Lane: st.Lane, Installed: st.Path != "", Version: st.Version, Path: st.Path,
-			Auth: st.SignedIn, Hint: strings.TrimSpace(st.Advice), Capabilities: capabilitiesJSON(st.Capabilities),
-		})
-	}
-	return list
-}
-
-func capabilitiesJSON(known map[string]bool) jsontext.Value {
-	b, err := json.Marshal(known, json.Deterministic(true))
-	if err != nil {
-		return jsontext.Value("{}") // booleans always marshal
-	}
-	return b
 }

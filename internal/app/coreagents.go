@@ -10,7 +10,10 @@ import (
 
 	"dragoman/internal/journal"
 	"dragoman/internal/namespace/agents"
+	"dragoman/internal/preset"
 	"dragoman/internal/redact"
+	"dragoman/internal/session"
+	"dragoman/wire/agent"
 	"dragoman/wire/core"
 )
 
@@ -36,7 +39,7 @@ func addAgents(b *coreBuild) error {
 	opener := newOpener(b.env, set, b.sup, openerOptions{log: b.log})
 	list := &agentList{b: b, doctor: &doctor{e: b.env, set: set, sup: b.sup}}
 	s, err := agents.New(agents.Options{
-		Prepare: opener.Prepare, Known: func(id string) bool { return set.Get(id) != nil }, List: list.now,
+		Prepare: b.preparePresets(set, opener), Known: func(id string) bool { return set.Get(id) != nil }, List: list.now,
 		Journal: j, Events: b.events, Folder: b.paths.Resolve, Log: b.log,
 	})
 	if err != nil {
@@ -46,6 +49,21 @@ func addAgents(b *coreBuild) error {
 	b.agents = s
 	s.Bind(b.mux)
 	return nil
+}
+
+// preparePresets gives the opens of known agents what `run` gives them: the
+// variables by which they sign in, and the login shell's PATH where only it
+// has the program (lanes.md §12).
+func (b *coreBuild) preparePresets(set *preset.Set, opener *session.Opener) func(session.Request) (*session.Prepared, error) {
+	r := &runner{e: b.env}
+	return func(q session.Request) (*session.Prepared, error) {
+		if f := agent.ReadFields("", q.Spec); f.Err() == nil && !f.Has("lane") {
+			if id := f.Str("id"); set.Get(id) != nil {
+				q.Spec, q.Env = r.spec(b.ctx, set, b.sup, id)
+			}
+		}
+		return opener.Prepare(q)
+	}
 }
 
 // An agentList is the cache of agent.list: what is known without asking the

@@ -28,10 +28,9 @@ func (r *runner) spec(ctx context.Context, set *preset.Set, sup *supervisor, id 
 	given := map[string]any{"id": id}
 	lookup := preset.Lookup{Environ: r.e.Environ}
 	if set.Status(ctx, id, lookup).Path == "" {
-		path := loginPath(ctx, r.e, sup)
+		path := morePath(ctx, r.e, sup)
 		if st := set.Status(ctx, id, preset.Lookup{Environ: r.e.Environ, ExtraPath: path}); path != "" && st.Path != "" {
 			extra = append(extra, "PATH="+path)
-			given = map[string]any{"id": id}
 			if filled, err := set.FillLane(id, st.Lane, given); err == nil {
 				return filled, extra
 			}
@@ -42,6 +41,34 @@ func (r *runner) spec(ctx context.Context, set *preset.Set, sup *supervisor, id 
 		panic(err) // a string always marshals
 	}
 	return b, extra
+}
+
+// morePath is where programs are looked for that aren't on our own PATH: the
+// login shell's PATH and the folders of npm's shims.
+func morePath(ctx context.Context, e *Env, sup *supervisor) string {
+	var parts []string
+	if path := loginPath(ctx, e, sup); path != "" {
+		parts = append(parts, path)
+	}
+	return strings.Join(append(parts, e.npmFolders()...), string(filepath.ListSeparator))
+}
+
+// npmFolders are where `npm install -g` puts a program's shim, by npm's own
+// settings and by the custom of those who install without root.
+func (e *Env) npmFolders() []string {
+	var folders []string
+	for _, name := range []string{"NPM_CONFIG_PREFIX", "npm_config_prefix"} {
+		if prefix := e.Getenv(name); filepath.IsAbs(prefix) {
+			folders = append(folders, filepath.Join(prefix, "bin"))
+		}
+	}
+	if home := e.Getenv("HOME"); filepath.IsAbs(home) {
+		folders = append(folders, filepath.Join(home, ".npm-global", "bin"))
+	}
+	if roaming := e.Getenv("APPDATA"); filepath.IsAbs(roaming) {
+		folders = append(folders, filepath.Join(roaming, "npm"))
+	}
+	return folders
 }
 
 // loginPath asks the user's login shell for its PATH, "" when it doesn't

@@ -79,7 +79,7 @@ func listAgents(ctx context.Context, e *Env, ids []string, check, asJSON bool) e
 	ctx, stop := proc.InterruptContext(ctx)
 	defer stop()
 	sup := startSupervisor(e.stateDir(), newLog(io.Discard))
-	d := &doctor{e: e, set: set, sup: sup, loginPath: loginPath(ctx, e, sup)}
+	d := &doctor{e: e, set: set, sup: sup, morePath: morePath(ctx, e, sup)}
 	var rows []agentRow
 	failed := 0
 	for _, id := range ids {
@@ -112,18 +112,18 @@ func listAgents(ctx context.Context, e *Env, ids []string, check, asJSON bool) e
 
 // A doctor looks at agents one after the other.
 type doctor struct {
-	e         *Env
-	set       *preset.Set
-	sup       *supervisor
-	loginPath string
+	e        *Env
+	set      *preset.Set
+	sup      *supervisor
+	morePath string
 }
 
 // lookup asks programs for their versions unless there is no supervisor.
 func (d *doctor) lookup() preset.Lookup {
 	if d.sup == nil {
-		return preset.Lookup{Environ: d.e.Environ, ExtraPath: d.loginPath}
+		return preset.Lookup{Environ: d.e.Environ, ExtraPath: d.morePath}
 	}
-	return preset.Lookup{Environ: d.e.Environ, ExtraPath: d.loginPath, Ask: func(ctx context.Context, program string, args []string) (string, error) {
+	return preset.Lookup{Environ: d.e.Environ, ExtraPath: d.morePath, Ask: func(ctx context.Context, program string, args []string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, versionLimit)
 		defer cancel()
 		return output(ctx, d.sup, lane.Command{Program: program, Args: args, Dir: d.e.tempDir(), Env: d.e.Environ, Stdin: lane.StdinNull})

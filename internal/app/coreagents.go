@@ -91,7 +91,7 @@ func (l *agentList) now(ctx context.Context) []core.AgentListed {
 }
 
 func (l *agentList) refresh() {
-	l.doctor.loginPath = loginPath(l.b.ctx, l.doctor.e, l.doctor.sup)
+	l.doctor.morePath = morePath(l.b.ctx, l.doctor.e, l.doctor.sup)
 	full := l.look(l.b.ctx, l.doctor)
 	if l.b.ctx.Err() != nil {
 		return

@@ -1,6 +1,7 @@
 package preset
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -173,12 +174,9 @@ func (p *Preset) signedIn(l Lookup) string {
 }
 
 func (p *Preset) installAdvice(program string) string {
-	var parts []string
-	switch {
-	case p.Install.Npm != "":
-		parts = append(parts, fmt.Sprintf("%s is not on the PATH: npm install -g %s", program, p.Install.Npm))
-	default:
-		parts = append(parts, program+" is not on the PATH")
+	parts := []string{program + " is not on the PATH"}
+	if npm := cmp.Or(p.Install.Npm, p.Find.Npm); npm != "" {
+		parts[0] += ": npm install -g " + npm
 	}
 	if p.Install.Note != "" {
 		parts = append(parts, p.Install.Note)

@@ -41,7 +41,8 @@ type Find struct {
 	// VersionArgs ask for the version; the first group of VersionPattern is it.
 	VersionArgs    []string `toml:"versionArgs"`
 	VersionPattern string   `toml:"versionPattern"`
-	// Npm is the package whose shim may stand in a project.
+	// Npm is the package that the program is a shim of, for the advice where
+	// Install names none.
 	Npm string `toml:"npm"`
 }
 

@@ -64,6 +64,7 @@ var table = []row{
 	{"internal/gen", []string{"wire/..."}, "derived from declarations alone"},
 	{"internal/app", []string{"*"}, "the composition root"},
 	{"internal/...", []string{"wire/...", "internal/...", "client"}, "not yet narrowed"},
+	{"clients/...", []string{"wire/...", "client"}, "it runs against a stranger"},
 	{"examples/...", []string{"wire/...", "envelope/...", "client"}, "what a user may import"},
 }
 

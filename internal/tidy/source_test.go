@@ -23,13 +23,13 @@ var owners = []struct {
 	may  []string
 	why  string
 }{
-	{"os/exec", []string{"internal/proc", "internal/rig", "envelope/host"}, "one package starts processes; the rig is a stranger, and the public host must stand alone"},
-	{"os.Environ", []string{"cmd/dragoman", "internal/app", "internal/rig"}, "the environment is handed down"},
+	{"os/exec", []string{"internal/proc", "internal/rig", "clients/nvim/check", "envelope/host"}, "one package starts processes; the rig is a stranger, and the public host must stand alone"},
+	{"os.Environ", []string{"cmd/dragoman", "internal/app", "internal/rig", "clients/nvim/check"}, "the environment is handed down"},
 	{"os.Getenv", []string{"cmd/dragoman", "internal/app", "internal/rig"}, "the environment is handed down"},
 	{"os.LookupEnv", []string{"cmd/dragoman", "internal/app", "internal/rig"}, "the environment is handed down"},
-	{"os.Exit", []string{"cmd/dragoman", "internal/rig"}, "only main ends the process"},
+	{"os.Exit", []string{"cmd/dragoman", "internal/rig", "clients/nvim/check"}, "only main ends the process"},
 	{"signal.Notify", []string{"internal/app", "internal/proc", "internal/rig"}, "signals have one owner"},
-	{"signal.NotifyContext", []string{"internal/app", "internal/proc", "internal/rig"}, "signals have one owner"},
+	{"signal.NotifyContext", []string{"internal/app", "internal/proc", "internal/rig", "clients/nvim/check"}, "signals have one owner"},
 	{"encoding/json", nil, "it takes duplicate keys, other letter cases and broken UTF-8"},
 }
 

@@ -3,7 +3,7 @@ PREFIX ?= $(HOME)/.local
 VERSION_FLAGS = -trimpath -ldflags "-s -w"
 TARGETS = linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 
-.PHONY: build test install bench cross agents ci
+.PHONY: build test install bench cross agents ci man
 
 build:
 	CGO_ENABLED=0 go build $(VERSION_FLAGS) -o dragoman ./cmd/dragoman
@@ -15,6 +15,9 @@ install: build
 	install -d "$(PREFIX)/bin"
 	install -m 0755 dragoman "$(PREFIX)/bin/dragoman"
 	ln -sf dragoman "$(PREFIX)/bin/a4aa"
+
+man: build
+	./dragoman man > dragoman.1
 
 # Each figure's meaning and target: bench/README.md. A busy machine lies.
 bench:

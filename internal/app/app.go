@@ -86,6 +86,7 @@ func verbs(e *Env) []*cobra.Command {
 		newDocs(e),
 		newDouble(e),
 		newFixtureAgent(e),
+		newMan(e),
 		newRequest(e),
 		newRun(e),
 		newSchema(e),

@@ -25,13 +25,13 @@ const patience = 30 * time.Second
 
 // A realCore is a core in a process of its own, which a test may kill.
 type realCore struct {
-	t             *testing.T
-	dir, root     string
-	socket        string
-	cmd           *exec.Cmd
-	mu            sync.Mutex
-	ends          []core.RunEndedParams
-	ended         chan struct{}
+	t         *testing.T
+	dir, root string
+	socket    string
+	cmd       *exec.Cmd
+	mu        sync.Mutex
+	ends      []core.RunEndedParams
+	ended     chan struct{}
 }
 
 func newRealCore(t *testing.T) *realCore {

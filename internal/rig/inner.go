@@ -42,7 +42,7 @@ func runInner(ctx context.Context, o options, chosen []agent) (int, error) {
 	}
 	fmt.Print(m.table())
 	if o.matrix != "" {
-		if err := os.WriteFile(o.matrix, []byte(m.table()), 0o644); err != nil {
+		if err := os.WriteFile(o.matrix, []byte(m.document(chosen)), 0o644); err != nil {
 			return 1, err
 		}
 	}

@@ -27,6 +27,24 @@ func (m *matrix) add(name string, cells []cell) {
 	}
 }
 
+// document is the file that docs/ keeps: the table with what was run.
+func (m *matrix) document(chosen []agent) string {
+	var b strings.Builder
+	b.WriteString("# What real agents do through dragoman\n\n" +
+		"Made by `go run ./internal/rig -matrix FILE`: each agent is the real program from npm, in namespaces with\n" +
+		"loopback only, against the scripted model server. can't: the agent has no way to do it, for the reason below.\n\n")
+	b.WriteString(m.table())
+	b.WriteString("\n| agent | packages |\n|---|---|\n")
+	for _, a := range chosen {
+		var names []string
+		for _, set := range a.packages {
+			names = append(names, set.names...)
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", a.name, strings.Join(names, " "))
+	}
+	return b.String()
+}
+
 func (m *matrix) table() string {
 	var b strings.Builder
 	b.WriteString("| agent |")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dragoman/client"
+	"dragoman/internal/config"
 	facecore "dragoman/internal/face/core"
 	"dragoman/internal/proc"
 	"dragoman/wire/core"
@@ -87,7 +89,7 @@ func (e *Env) runtimeDir() locate.Dir {
 const coreShutdownLimit = 15 * time.Second
 
 func runCore(ctx context.Context, e *Env, f coreFlags) error {
-	roots, err := realRoots(f.roots)
+	roots, err := coreRoots(e, f.roots)
 	if err != nil {
 		return &ExitError{ExitUsage, err}
 	}
@@ -145,6 +147,26 @@ func realRoots(given []string) ([]string, error) {
 		}
 	}
 	return roots, nil
+}
+
+// coreRoots are the roots of --root; without it this folder, and those of the
+// configuration, of which a relative one starts here.
+func coreRoots(e *Env, given []string) ([]string, error) {
+	roots, err := realRoots(given)
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.loadConfig(roots[0])
+	if err != nil || len(given) > 0 {
+		return roots, err
+	}
+	for _, more := range c.List(config.Roots) {
+		if !filepath.IsAbs(more) {
+			more = filepath.Join(roots[0], more)
+		}
+		given = append(given, more)
+	}
+	return realRoots(append(roots, given...))
 }
 
 // reportExisting prints where the core of that root is.

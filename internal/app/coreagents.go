@@ -36,7 +36,7 @@ func addAgents(b *coreBuild) error {
 	}
 	b.atEnd = append(b.atEnd, func(context.Context) error { return j.Close() })
 	j.Hide(redact.Secrets(b.env.Environ))
-	opener := newOpener(b.env, set, b.sup, openerOptions{log: b.log})
+	opener := newOpener(b.env, set, b.sup, openerOptions{log: b.log, config: b.config})
 	list := &agentList{b: b, doctor: &doctor{e: b.env, set: set, sup: b.sup}}
 	s, err := agents.New(agents.Options{
 		Prepare: b.preparePresets(set, opener), Known: func(id string) bool { return set.Get(id) != nil }, List: list.now,

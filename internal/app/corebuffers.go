@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"dragoman/internal/config"
 	"dragoman/internal/edit/buffer"
 	"dragoman/internal/edit/file"
 	"dragoman/internal/edit/recovery"
@@ -27,7 +28,10 @@ func addBuffers(b *coreBuild) error {
 	}
 	logs := recovery.Open(dir)
 	b.atEnd = append(b.atEnd, func(context.Context) error { return logs.Close() })
-	b.buffers = buffer.New(buffer.Options{Files: b.files, Recovery: logs, Observer: b.sink.Observing(space.Observe(b.hub))})
+	b.buffers = buffer.New(buffer.Options{
+		Files: b.files, Recovery: logs, Observer: b.sink.Observing(space.Observe(b.hub)),
+		UndoBytes: int(b.config.Int(config.UndoBytes)), MaxOpenBytes: b.config.Int(config.MaxFileBytes),
+	})
 	s := space.New(space.Options{Set: b.buffers, Paths: b.paths, Heads: heads{b}})
 	s.Bind(b.mux)
 	b.unsaved = append(b.unsaved, s.Unsaved)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"dragoman/internal/config"
 	"dragoman/internal/edit/buffer"
 	"dragoman/internal/edit/confine"
 	"dragoman/internal/edit/exec"
@@ -32,6 +33,8 @@ import (
 // see [namespaces].
 type coreBuild struct {
 	env *Env
+	// config is what counts for the first root.
+	config *config.Config
 	// ctx ends when the core is to end.
 	ctx context.Context
 	log *slog.Logger
@@ -102,7 +105,11 @@ func buildCore(ctx context.Context, e *Env, roots []string, state string, log *s
 	if _, b.name, err = locate.Name(roots[0]); err != nil {
 		return nil, err
 	}
-	b.hub = hub.New(hub.Options{Log: log})
+	if b.config, err = e.loadConfig(roots[0]); err != nil {
+		return nil, err
+	}
+	limits := coreLimits(b.config)
+	b.hub = hub.New(hub.Options{QueueBytes: limits.QueueBytes, RingBytes: limits.RingBytes, Log: log})
 	b.events = b.hub
 	if err := b.openRuns(); err != nil {
 		return nil, err
@@ -114,7 +121,7 @@ func buildCore(ctx context.Context, e *Env, roots []string, state string, log *s
 		}
 	}
 	b.server = facecore.New(facecore.Options{
-		Mux: b.mux, Hub: b.hub, Runs: b.runs, Core: newCoreID(), Version: Version,
+		Mux: b.mux, Hub: b.hub, Runs: b.runs, Core: newCoreID(), Version: Version, Limits: limits,
 		Roots:   func() []string { return slices.Clone(b.currentRoots()) },
 		Unsaved: b.unsavedBuffers, Shutdown: b.shutdown, DetachHooks: b.detached, Log: log,
 	})

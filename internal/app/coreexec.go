@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"dragoman/internal/config"
 	"dragoman/internal/edit/exec"
 	"dragoman/wire/core"
 )
@@ -17,6 +18,7 @@ func addExec(b *coreBuild) error {
 	s, err := exec.New(exec.Options{
 		Starter: b.sup, Dir: dir, Folder: b.paths.Resolve, Pending: b.execPending,
 		Environ: b.env.Environ, Log: b.log,
+		Inherit: func() []string { return b.config.List(config.Inherit) },
 	})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"dragoman/internal/config"
 	"dragoman/internal/env"
 	"dragoman/internal/preset"
 	"dragoman/internal/session"
@@ -40,12 +41,19 @@ func (p presetsOnPath) Fill(spec []byte) ([]byte, bool, error) { return p.set.Fi
 type openerOptions struct {
 	trust env.Trust
 	log   *slog.Logger
+	// config gives the times; nil means the defaults.
+	config *config.Config
 }
 
 // newOpener builds the opener that every verb with sessions shares.
 func newOpener(e *Env, set *preset.Set, sup *supervisor, o openerOptions) *session.Opener {
-	return &session.Opener{
+	opener := &session.Opener{
 		Drivers: lanes(), Presets: presetsOnPath{set, e.Getenv("PATH")}, HostEnv: e.Environ, Trust: o.trust,
 		TempDir: e.tempDir(), Starter: sup, Log: o.log,
 	}
+	if c := o.config; c != nil {
+		opener.ConnectTimeout, opener.OpenTimeout = c.Duration(config.ConnectMs), c.Duration(config.OpenMs)
+		opener.StallAfter = c.Duration(config.StalledMs)
+	}
+	return opener
 }

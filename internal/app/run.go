@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dragoman/internal/config"
 	"dragoman/internal/env"
 	"dragoman/internal/face/term"
 	"dragoman/internal/preset"
@@ -110,12 +112,17 @@ type runner struct {
 	f     runFlags
 	given func(flag string) bool
 	host  *term.Host
+	// config is what counts in the working folder; nil means the defaults.
+	config *config.Config
 }
 
 func (r *runner) run(parent context.Context, id, prompt string) error {
 	set, err := r.e.loadPresets()
 	if err != nil {
 		return &ExitError{ExitUsage, err}
+	}
+	if r.config, err = r.e.loadConfig(cmp.Or(r.f.cwd, ".")); err != nil {
+		return err
 	}
 	if set.Get(id) == nil {
 		return &ExitError{ExitNoAgent, fmt.Errorf("no agent %q is known; known are %s", id, strings.Join(set.IDs(), ", "))}
@@ -165,7 +172,7 @@ func (r *runner) turn(ctx context.Context, set *preset.Set, sup *supervisor, id,
 			return out, err
 		}
 	}
-	opener := newOpener(r.e, set, sup, openerOptions{trust: env.Untrusted})
+	opener := newOpener(r.e, set, sup, openerOptions{trust: env.Untrusted, config: r.config})
 	spec, extra := r.spec(ctx, set, sup, id)
 	prepared, err := opener.Prepare(session.Request{Spec: spec, Cwd: cwd, Env: extra, Resume: r.f.resume, Options: r.options()})
 	if err != nil {

@@ -44,6 +44,8 @@ type Opener struct {
 	Starter lane.Starter
 	// ConnectTimeout and OpenTimeout bound an open; 0 for the defaults.
 	ConnectTimeout, OpenTimeout time.Duration
+	// StallAfter is what a session's Config means by 0; 0 for the default.
+	StallAfter time.Duration
 	// Log gets what nobody else is told; nil discards it.
 	Log *slog.Logger
 }
@@ -66,6 +68,7 @@ type Request struct {
 // A Prepared open has passed every check that needs no process.
 type Prepared struct {
 	Spec   *agent.Spec
+	stall  time.Duration
 	plan   lane.Plan
 	launch lane.Launch
 }
@@ -101,7 +104,7 @@ func (o *Opener) Prepare(r Request) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{Spec: spec, plan: plan, launch: lane.Launch{
+	return &Prepared{Spec: spec, stall: o.StallAfter, plan: plan, launch: lane.Launch{
 		Dir: dir, Env: vars.Vars, EnvError: envErr, Options: r.Options, Resume: resume, Workspace: r.Workspace,
 		ConnectTimeout: orDefault(o.ConnectTimeout, DefaultConnectTimeout),
 		OpenTimeout:    orDefault(o.OpenTimeout, DefaultOpenTimeout),
@@ -112,6 +115,7 @@ func (o *Opener) Prepare(r Request) (*Prepared, error) {
 
 // Open starts the agent. See [Open] for ctx.
 func (p *Prepared) Open(ctx context.Context, c Config) (*Session, error) {
+	c.StallAfter = orDefault(c.StallAfter, p.stall)
 	s, err := Open(ctx, p.plan, p.launch, c)
 	if err == nil {
 		return s, nil

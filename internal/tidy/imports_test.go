@@ -55,6 +55,7 @@ var table = []row{
 	{"internal/edit/...", []string{"internal/edit/...", "internal/redact", "wire/op", "wire/core"}, "a namespace knows no transport"},
 	{"internal/journal", []string{"internal/redact", "wire/ndjson"}, "records are lines and outlive protocol levels"},
 	{"internal/permit", []string{"wire/agent"}, "rules know no session"},
+	{"internal/config", nil, "what the user says depends on nobody"},
 	{"internal/preset", []string{"wire/agent"}, "known agents are data"},
 	{"internal/testmodel", nil, "a provider's stand-in knows nothing of us"},
 	{"internal/rig", []string{"internal/testmodel"}, "a host that shares no code with what it tests"},

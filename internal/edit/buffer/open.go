@@ -14,7 +14,8 @@ import (
 	"dragoman/internal/edit/text"
 )
 
-// MaxOpenBytes is the largest file that opens without force, in bytes.
+// MaxOpenBytes is the largest file that opens without force, in bytes, unless
+// [Options] says another.
 const MaxOpenBytes = 2 << 30
 
 // HashMax is the largest file whose hash is computed at once, in bytes.
@@ -165,9 +166,9 @@ func (s *Set) readOnce(path, encoding string, force bool) (v *version, stable bo
 	if err != nil {
 		return nil, true, err
 	}
-	if before.Size > MaxOpenBytes && !force {
-		e := fail(TooLarge, "%s has %d bytes, limit %d", path, before.Size, int64(MaxOpenBytes))
-		e.Limit, e.Size = MaxOpenBytes, before.Size
+	if before.Size > s.maxOpen && !force {
+		e := fail(TooLarge, "%s has %d bytes, limit %d", path, before.Size, s.maxOpen)
+		e.Limit, e.Size = s.maxOpen, before.Size
 		return nil, true, e
 	}
 	o := charset.Options{Encoding: encoding}

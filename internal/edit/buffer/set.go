@@ -30,6 +30,9 @@ type Options struct {
 	Recovery *recovery.Store
 	// UndoBytes bounds the undo stack of each buffer; 0: the store's default.
 	UndoBytes int
+	// MaxOpenBytes is the largest file that opens without force; 0:
+	// the constant of that name.
+	MaxOpenBytes int64
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -40,6 +43,7 @@ type Set struct {
 	observer  Observer
 	logs      *recovery.Store
 	undoBytes int
+	maxOpen   int64
 	now       func() time.Time
 
 	mu      sync.Mutex
@@ -98,7 +102,10 @@ func (b *base) disk() *Disk {
 
 // New makes an empty set.
 func New(o Options) *Set {
-	s := &Set{files: o.Files, observer: o.Observer, logs: o.Recovery, undoBytes: o.UndoBytes, now: o.Now}
+	s := &Set{files: o.Files, observer: o.Observer, logs: o.Recovery, undoBytes: o.UndoBytes, maxOpen: o.MaxOpenBytes, now: o.Now}
+	if s.maxOpen == 0 {
+		s.maxOpen = MaxOpenBytes
+	}
 	if s.files == nil {
 		s.files = file.OS{}
 	}

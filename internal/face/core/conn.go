@@ -89,7 +89,7 @@ func (c *conn) read(in io.Reader) error {
 		}
 		in = rest
 	}
-	lines := ndjson.NewReader(in, ndjson.ReaderOptions{MaxLineBytes: core.MaxLine, DropBOM: true})
+	lines := ndjson.NewReader(in, ndjson.ReaderOptions{MaxLineBytes: int(c.srv.opts.Limits.LineBytes), DropBOM: true})
 	var scanner ndjson.Scanner
 	scanner.Limits.Depth = core.MaxDepth
 	for {
@@ -138,8 +138,8 @@ func (c *conn) enter(id []byte) *op.Error {
 	if _, twice := c.inFlight[string(id)]; twice {
 		return op.BadRequest("id", "id_in_flight").With("id", jsontext.Value(id))
 	}
-	if len(c.inFlight) >= core.MaxInFlight {
-		return op.Fail(op.CodeOverloaded, "%d requests are in flight", core.MaxInFlight)
+	if most := int(c.srv.opts.Limits.InFlight); len(c.inFlight) >= most {
+		return op.Fail(op.CodeOverloaded, "%d requests are in flight", most)
 	}
 	c.inFlight[string(id)] = struct{}{}
 	return nil

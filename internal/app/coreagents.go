@@ -41,6 +41,7 @@ func addAgents(b *coreBuild) error {
 	s, err := agents.New(agents.Options{
 		Prepare: b.preparePresets(set, opener), Known: func(id string) bool { return set.Get(id) != nil }, List: list.now,
 		Journal: j, Events: b.events, Folder: b.paths.Resolve, Log: b.log,
+		Turns: b.turns.Load(),
 	})
 	if err != nil {
 		return err

@@ -68,6 +68,8 @@ type coreBuild struct {
 	git  *git.Space
 	// agents serves the agent namespace.
 	agents *agents.Space
+	// turns follows what agents do to files.
+	turns turnsHook
 	// unsaved lists buffers with unsaved text, of all namespaces that have any.
 	unsaved []func() []string
 	// detached is called with the id of a client that is gone.
@@ -92,6 +94,7 @@ func namespaces() []func(*coreBuild) error {
 		addProject,
 		addExec,
 		addGit,
+		addTurns,
 		addAgents,
 	}
 }

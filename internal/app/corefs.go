@@ -21,6 +21,7 @@ func addRoots(b *coreBuild) error {
 	b.confined, b.currentRoots = roots, roots.List
 	b.files = confine.Files{Roots: roots}
 	b.sink = fs.NewSink(b.hub, confine.Files{Roots: roots})
+	b.sink.Attribute, b.sink.Observed = b.turns.attribute, b.turns.observed
 	return nil
 }
 

@@ -211,3 +211,16 @@ func (s *Space) Head(ctx context.Context, path string) ([]byte, error) {
 	b, err := s.blob(ctx, r, "HEAD", rel)
 	return bytes.Clone(b), err
 }
+
+// Commit is the commit that HEAD of a folder's repository is at; "" for none.
+func (s *Space) Commit(ctx context.Context, folder string) string {
+	r, err := s.repo(ctx, folder)
+	if err != nil {
+		return ""
+	}
+	oid, err := s.line(ctx, r.git("rev-parse", "--verify", "--quiet", "HEAD"))
+	if err != nil {
+		return ""
+	}
+	return oid
+}

@@ -170,8 +170,9 @@ func (h *held) turn(ctx context.Context, c op.Call, t *ticket, p core.AgentSendP
 	if err != nil {
 		return core.AgentSendResult{}, err
 	}
+	whole := true
 	if turns := h.space.o.Turns; turns != nil {
-		turns.Begin(ctx, t.id, h.id, cwd)
+		whole = turns.Begin(ctx, t.id, h.id, cwd)
 		defer turns.End(context.WithoutCancel(ctx), t.id)
 	}
 	select {
@@ -191,6 +192,9 @@ func (h *held) turn(ctx context.Context, c op.Call, t *ticket, p core.AgentSendP
 	h.tell(t, core.AgentPrompt.Name, false, members)
 	if len(unsaved) > 0 {
 		h.notice(t, "unsaved_files", "files with unsaved text stand below the agent's folder", map[string]any{"paths": unsaved})
+	}
+	if !whole {
+		h.notice(t, "checkpoint_partial", "not every file's content before the turn is kept", map[string]any{})
 	}
 	return h.prompt(ctx, live, t, session.Prompt{Text: p.Text, Attachments: attachments})
 }

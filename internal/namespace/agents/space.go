@@ -55,8 +55,9 @@ type Documents interface {
 // Turns follows what turns do to files (documents.md rules 3 to 5). Its
 // methods are called in the order of the turn.
 type Turns interface {
-	// Begin is called before the prompt goes out, with the working folder.
-	Begin(ctx context.Context, run, session, cwd string)
+	// Begin is called before the prompt goes out, with the working folder. False:
+	// not all contents before the turn are kept.
+	Begin(ctx context.Context, run, session, cwd string) (whole bool)
 	// ToolCall is called for each event of a tool call.
 	ToolCall(run string, call *agent.ToolCall)
 	// End returns when what the turn did to documents was announced.

@@ -21,6 +21,9 @@ type Sink struct {
 	// Attribute says who changed a path that the core didn't change itself
 	// (documents.md rule 3); nil: nobody who is known.
 	Attribute func(root, path string) core.Origin
+	// Observed is told of each change, behind its event; nil: nobody is. It must
+	// not block.
+	Observed func(watch.Change, core.Origin)
 
 	files   confine.Files
 	settler watch.Settler
@@ -100,8 +103,10 @@ func (k *Sink) Changed(root string, changes []watch.Change, told any) {
 	}
 	var origins []core.Origin
 	var groups [][]core.FsChange
-	for _, c := range changes {
+	each := make([]core.Origin, len(changes))
+	for i, c := range changes {
 		o := k.origin(root, c.Path, told)
+		each[i] = o
 		if n := len(origins); n == 0 || !sameOrigin(origins[n-1], o) {
 			origins, groups = append(origins, o), append(groups, nil)
 		}
@@ -111,8 +116,11 @@ func (k *Sink) Changed(root string, changes []watch.Change, told any) {
 	for i, o := range origins {
 		k.Events.Emit(core.FsChanged.With(core.FsChangedParams{Root: root, Changes: groups[i], Origin: o}))
 	}
-	for _, c := range changes {
+	for i, c := range changes {
 		k.follow(c, open, told)
+		if k.Observed != nil {
+			k.Observed(c, each[i])
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ import (
 
 // coreFlags are the flags of `core` (spec/cli.md).
 type coreFlags struct {
-	stdio, detach                      bool
+	stdio, detach, webURL              bool
 	socket, tcp, tokenFile, state, log string
 	tlsCert, tlsKey, web               string
 	roots                              []string
@@ -47,7 +47,12 @@ only read. That stops accidents, it is no sandbox.`,
 		Example: `  dragoman core --detach
   dragoman call session.ping`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runCore(cmd.Context(), e, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.webURL {
+				return printWebURL(cmd.Context(), e, f)
+			}
+			return runCore(cmd.Context(), e, f)
+		},
 	}
 	flags := c.Flags()
 	flags.BoolVar(&f.stdio, "stdio", false, "serve one client on stdin and stdout, and end with it")
@@ -58,6 +63,7 @@ only read. That stops accidents, it is no sandbox.`,
 	flags.StringVar(&f.tlsCert, "tls-cert", "", "certificate for --tcp")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "key of the certificate")
 	flags.StringVar(&f.web, "web", "", "serve a page at this address too; the report has its URL, which works once")
+	flags.BoolVar(&f.webURL, "web-url", false, "print a fresh URL of the running core's page, and end")
 	flags.StringArrayVar(&f.roots, "root", nil, "a folder to work in, this one by default; repeatable")
 	flags.StringVar(&f.state, "state", "", "keep state in this folder")
 	flags.StringVar(&f.log, "log", "", "append a log to this file")
@@ -65,6 +71,9 @@ only read. That stops accidents, it is no sandbox.`,
 	c.MarkFlagsMutuallyExclusive("stdio", "socket")
 	c.MarkFlagsMutuallyExclusive("stdio", "tcp")
 	c.MarkFlagsMutuallyExclusive("stdio", "web")
+	for _, other := range []string{"stdio", "detach", "tcp", "web"} {
+		c.MarkFlagsMutuallyExclusive("web-url", other)
+	}
 	c.MarkFlagsRequiredTogether("tcp", "token-file")
 	c.MarkFlagsRequiredTogether("tls-cert", "tls-key")
 	return c
@@ -225,13 +234,15 @@ func (b *coreBuild) serve(e *Env, f coreFlags, claim *facecore.Claim) error {
 			}
 		})
 	}
+	own := os.Getpid()
+	who := facecore.LocalPeer(func(pid int) bool { return proc.IsDescendant(pid, own) })
 	if f.tcp != "" {
-		l, who, err := listenTCP(f)
+		l, byToken, err := listenTCP(f)
 		if err != nil {
 			return err
 		}
 		report.TCP = l.Addr().String()
-		serve(l, who)
+		serve(l, byToken)
 	}
 	if f.web != "" {
 		l, scheme, err := listenWeb(f)
@@ -243,15 +254,24 @@ func (b *coreBuild) serve(e *Env, f coreFlags, claim *facecore.Claim) error {
 			l.Close()
 			return err
 		}
-		report.Web = site.URL
-		wg.Go(func() {
-			if err := site.serve(ctx, l); err != nil {
-				cancel(err)
-			}
-		})
+		urls, err := listenURLs(claim.Socket, who, site.fresh)
+		if err != nil {
+			l.Close()
+			return err
+		}
+		report.Web = site.fresh()
+		for _, part := range []func() error{
+			func() error { return site.serve(ctx, l) },
+			func() error { return urls.serve(ctx) },
+		} {
+			wg.Go(func() {
+				if err := part(); err != nil {
+					cancel(err)
+				}
+			})
+		}
 	}
-	own := os.Getpid()
-	serve(claim.Listener, facecore.LocalPeer(func(pid int) bool { return proc.IsDescendant(pid, own) }))
+	serve(claim.Listener, who)
 	if err := e.printLine(report); err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ const webHeaderWait = 10 * time.Second
 
 // A webSite is the core's page while it is served.
 type webSite struct {
-	// URL lets one browser in, once.
-	URL    string
+	// fresh gives a URL that lets one browser in, once.
+	fresh  func() string
 	server *http.Server
 }
 
@@ -52,7 +52,7 @@ func (b *coreBuild) newWebSite(ctx context.Context, l net.Listener, scheme strin
 		return nil, err
 	}
 	return &webSite{
-		URL:    site.URL(),
+		fresh:  site.URL,
 		server: &http.Server{Handler: site, ReadHeaderTimeout: webHeaderWait},
 	}, nil
 }

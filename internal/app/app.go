@@ -82,6 +82,7 @@ func verbs(e *Env) []*cobra.Command {
 		newAgents(e),
 		newAttach(e),
 		newCall(e),
+		newCompletion(e),
 		newConfig(e),
 		newCore(e),
 		newDocs(e),

@@ -222,6 +222,20 @@ func (s *Set) Get(id ID) (Info, error) {
 	return b.infoLocked(), nil
 }
 
+// Quiet waits until nobody reads or writes the file of the buffer at path, so
+// that the observer has been told of a save that was on its way. There may be
+// no such buffer.
+func (s *Set) Quiet(path string) {
+	id, ok := s.ByPath(path)
+	if !ok {
+		return
+	}
+	if b, err := s.get(id); err == nil {
+		b.disk.Lock()
+		b.disk.Unlock() // only the waiting counts
+	}
+}
+
 // ByPath gives the buffer that has the file at path open.
 func (s *Set) ByPath(path string) (ID, bool) {
 	real, err := s.files.Resolve(path)

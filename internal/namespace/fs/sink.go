@@ -105,6 +105,9 @@ func (k *Sink) Changed(root string, changes []watch.Change, told any) {
 	var groups [][]core.FsChange
 	each := make([]core.Origin, len(changes))
 	for i, c := range changes {
+		if told == nil && open[c.Path] {
+			k.buffers.Quiet(c.Path) // a save is told after its file is there
+		}
 		o := k.origin(root, c.Path, told)
 		each[i] = o
 		if n := len(origins); n == 0 || !sameOrigin(origins[n-1], o) {

@@ -10,6 +10,7 @@ import (
 
 	"dragoman/internal/journal"
 	"dragoman/internal/namespace/agents"
+	"dragoman/internal/namespace/turns"
 	"dragoman/internal/preset"
 	"dragoman/internal/redact"
 	"dragoman/internal/session"
@@ -41,7 +42,7 @@ func addAgents(b *coreBuild) error {
 	s, err := agents.New(agents.Options{
 		Prepare: b.preparePresets(set, opener), Known: func(id string) bool { return set.Get(id) != nil }, List: list.now,
 		Journal: j, Events: b.events, Folder: b.paths.Resolve, Log: b.log,
-		Turns: b.turns.Load(),
+		Turns: b.turns.Load(), Documents: turns.Documents{Buffers: b.buffers, Roots: b.confined},
 	})
 	if err != nil {
 		return err

@@ -69,7 +69,11 @@ type checkRow struct {
 }
 
 func listAgents(ctx context.Context, e *Env, ids []string, check, asJSON bool) error {
-	set, err := e.loadPresets()
+	c, err := e.loadConfig(".")
+	if err != nil {
+		return err
+	}
+	set, err := e.loadPresets(c)
 	if err != nil {
 		return &ExitError{ExitUsage, err}
 	}

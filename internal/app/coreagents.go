@@ -20,7 +20,7 @@ import (
 
 // addAgents adds the agent namespace. Its journal is kept a root.
 func addAgents(b *coreBuild) error {
-	set, err := b.env.loadPresets()
+	set, err := b.env.loadPresets(b.config)
 	if err != nil {
 		return err
 	}

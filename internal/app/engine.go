@@ -11,13 +11,18 @@ import (
 	"dragoman/internal/session"
 )
 
-// loadPresets reads the known agents and the user's own.
-func (e *Env) loadPresets() (*preset.Set, error) {
+// loadPresets reads the known agents, the user's own, and those that a
+// configuration has.
+func (e *Env) loadPresets(c *config.Config) (*preset.Set, error) {
 	dir := e.configDir()
 	if dir != "" {
 		dir = filepath.Join(dir, "agents")
 	}
-	return preset.Load(dir, e.executable())
+	var tables []preset.Table
+	for _, a := range c.Agents() {
+		tables = append(tables, preset.Table{ID: a.ID, Where: a.Where, Keys: a.Table})
+	}
+	return preset.Load(dir, e.executable(), tables...)
 }
 
 // executable is the path of this binary, by which it starts itself.

@@ -117,12 +117,13 @@ type runner struct {
 }
 
 func (r *runner) run(parent context.Context, id, prompt string) error {
-	set, err := r.e.loadPresets()
-	if err != nil {
-		return &ExitError{ExitUsage, err}
-	}
+	var err error
 	if r.config, err = r.e.loadConfig(cmp.Or(r.f.cwd, ".")); err != nil {
 		return err
+	}
+	set, err := r.e.loadPresets(r.config)
+	if err != nil {
+		return &ExitError{ExitUsage, err}
 	}
 	if set.Get(id) == nil {
 		return &ExitError{ExitNoAgent, fmt.Errorf("no agent %q is known; known are %s", id, strings.Join(set.IDs(), ", "))}

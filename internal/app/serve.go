@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"dragoman/internal/config"
 	"dragoman/internal/env"
 	"dragoman/internal/face/sidecar"
 	"dragoman/internal/preset"
@@ -121,7 +122,7 @@ type latePresets struct {
 // every session: then the embedded presets stand alone.
 func (p *latePresets) Fill(spec []byte) ([]byte, bool, error) {
 	p.once.Do(func() {
-		if p.set, p.err = p.e.loadPresets(); p.err != nil {
+		if p.set, p.err = p.load(); p.err != nil {
 			p.log.Error("the user's presets are left out", "error", p.err)
 			p.set, p.err = preset.Load("", p.e.executable())
 		}
@@ -130,6 +131,15 @@ func (p *latePresets) Fill(spec []byte) ([]byte, bool, error) {
 		return nil, false, p.err
 	}
 	return p.set.Fill(spec, p.e.Getenv("PATH"))
+}
+
+// load reads what the user has; a project's file has no say in a sidecar.
+func (p *latePresets) load() (*preset.Set, error) {
+	c, err := config.Load(config.Places{UserDir: p.e.configDir()})
+	if err != nil {
+		return nil, err
+	}
+	return p.e.loadPresets(c)
 }
 
 // openLog opens the log of a verb that must keep stderr clean: a file that is

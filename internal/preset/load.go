@@ -19,10 +19,19 @@ var embedded embed.FS
 // maxFileBytes bounds a preset file.
 const maxFileBytes = 1 << 20
 
-// Load reads the embedded presets and those of a user's folder, which are
-// merged over them by key; userDir may be "" or missing. self is the path of
-// our own executable. A broken user file is an error that names it.
-func Load(userDir, self string) (*Set, error) {
+// A Table is a preset that stands in a configuration file ([agents.ID]).
+type Table struct {
+	// ID is the agent's, Where the file.
+	ID, Where string
+	// Keys are merged over what is known of the agent; they aren't changed.
+	Keys map[string]any
+}
+
+// Load reads the embedded presets, merges those of a user's folder over them
+// by key, and over both the tables. userDir may be "" or missing. self is the
+// path of our own executable. A broken user file or table is an error that
+// names it.
+func Load(userDir, self string, tables ...Table) (*Set, error) {
 	trees := map[string]map[string]any{}
 	files := map[string]string{}
 	if err := readDir(embedded, "data", trees, files); err != nil {
@@ -33,6 +42,16 @@ func Load(userDir, self string) (*Set, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("presets in %s: %w", userDir, err)
 		}
+	}
+	for _, t := range tables {
+		if said, ok := t.Keys["id"]; ok && said != t.ID {
+			return nil, fmt.Errorf("%s: the id of agents.%s is %v", t.Where, t.ID, said)
+		}
+		if trees[t.ID] == nil {
+			trees[t.ID] = map[string]any{"id": t.ID}
+		}
+		merge(trees[t.ID], t.Keys)
+		files[t.ID] = t.Where
 	}
 	s := &Set{byID: map[string]*Preset{}, self: self}
 	for id, tree := range trees {

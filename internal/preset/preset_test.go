@@ -223,3 +223,16 @@ func FuzzFill(f *testing.F) {
 		}
 	})
 }
+
+func TestATableIsMergedOverAll(t *testing.T) {
+	keys := map[string]any{"name": "Mine"}
+	s, err := Load("", "/self", Table{ID: "fixture", Where: "config.toml", Keys: keys})
+	if err != nil || s.Get("fixture").Name != "Mine" || len(keys) != 1 {
+		t.Errorf("%+v %v", s, err)
+	}
+	for _, bad := range []map[string]any{{"id": "other"}, {"nme": "x"}} {
+		if _, err := Load("", "/self", Table{ID: "fixture", Where: "config.toml", Keys: bad}); err == nil || !strings.Contains(err.Error(), "config.toml") {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}

@@ -3,11 +3,15 @@ package claude
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"dragoman/internal/lane/lanetest"
 	"dragoman/wire/acp"
 	"dragoman/wire/agent"
 )
@@ -85,14 +89,16 @@ func TestRecorded(t *testing.T) {
 
 func check(t *testing.T, tb *table, lines []string, out agent.Outcome, err error) {
 	t.Helper()
-	raws := make(map[string]bool)
-	for _, ev := range tb.Events() {
-		raws[string(ev.Raw)] = true
-	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
 	for _, line := range lines {
 		o := acp.AsObject([]byte(line))
 		kind := kindOf(o)
-		if !raws[line] && !quiet[kind] {
+		// What follows the result comes when the turn is over already.
+		told := quiet[kind] || tb.Wait(ctx, func(s *lanetest.Sink) bool {
+			return slices.ContainsFunc(s.Events(), func(ev *agent.Event) bool { return string(ev.Raw) == line })
+		})
+		if !told {
 			t.Errorf("%s was dropped: %.200s", kind, line)
 		}
 		if o.Str("type") != "result" {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -361,14 +360,6 @@ func TestChanges(t *testing.T) {
 	spacetest.Want(t, err, op.CodeExists, "")
 	_, err = spacetest.Do(x.c, core.FsCopy, core.FsCopyParams{From: "a", To: "a/b/x"})
 	spacetest.Want(t, err, op.CodeUnsupported, "")
-	if err := syscall.Mkfifo(x.Root+"/a/pipe", 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err = spacetest.Do(x.c, core.FsCopy, core.FsCopyParams{From: "a", To: "copy2"})
-	spacetest.Want(t, err, op.CodeUnsupported, "")
-	if left, _ := filepath.Glob(x.Root + "/.*tmp"); len(left) > 0 {
-		t.Error("left behind:", left)
-	}
 }
 
 func TestTrash(t *testing.T) {

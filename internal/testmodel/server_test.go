@@ -206,7 +206,14 @@ func TestCloseEndsASleepingAnswer(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		post(t, s, d.path, d.ask("SCENARIO=hang", true))
+		transport := &http.Transport{DisableKeepAlives: true}
+		defer transport.CloseIdleConnections()
+		client := &http.Client{Transport: transport}
+		// Close breaks the connection, before the answer's head or behind it.
+		if resp, err := client.Post(s.URL()+d.path, "application/json", strings.NewReader(encode(d.ask("SCENARIO=hang", true)))); err == nil {
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
 	}()
 	for len(s.Requests()) == 0 {
 		runtime.Gosched()
